@@ -1,0 +1,1 @@
+"""Stage one: raw dumps to Markdown documents (``tootsie.curate``)."""

@@ -1,0 +1,91 @@
+"""The command ``tootsie``: one verb for each stage, loaded only when it is used.
+
+Every stage module named here has ``app``, a typer application, and is also runnable on its own
+(``python -m tootsie.<stage>``). Exit codes: 0 whole, 2 user error (no traceback), 1 fault.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from tootsie.datasets.errors import EXIT_FAULT, EXIT_USER_ERROR, EXIT_WHOLE, UserError
+
+STAGES = {
+    "curate": ("tootsie.curate.command", "Raw dumps to Markdown documents."),
+    "data": ("tootsie.datasets.command", "Look at, list and verify corpora."),
+    "tokenize": ("tootsie.tokenize.command", "Documents to a sharded Arrow token cache."),
+    "mix": ("tootsie.mixtures.command", "Compile, show and trace a mixture plan."),
+    "train": ("tootsie.train.command", "Train a model through the phases of a plan."),
+    "report": ("tootsie.train.report.command", "One self-contained HTML page about a run."),
+    "demo": ("tootsie.train.demo.command", "The whole way on the sample dumps, in minutes."),
+}
+
+
+class _LazyGroup(click.Group):
+    """A click group whose commands are imported when they are called, so that ``--help`` stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(STAGES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Any:
+        if cmd_name not in STAGES:
+            return None
+        import typer.main
+
+        return typer.main.get_command(importlib.import_module(STAGES[cmd_name][0]).app)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Stages"):
+            formatter.write_dl([(verb, text) for verb, (_, text) in STAGES.items()])
+
+
+def run_command(command: Any, arguments: Sequence[str] | None = None, name: str | None = None) -> int:
+    """Run a click or typer command and return its exit code; user errors are printed without a traceback.
+
+    Set ``TOOTSIE_TRACEBACK=1`` to see the traceback of a user error as well.
+    """
+    try:
+        result = command.main(args=arguments, prog_name=name, standalone_mode=False)
+    except UserError as error:
+        if os.environ.get("TOOTSIE_TRACEBACK"):
+            raise
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_USER_ERROR
+    except click.ClickException as error:
+        error.show()
+        return EXIT_USER_ERROR
+    except (click.Abort, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+        return EXIT_FAULT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAULT
+    return result if isinstance(result, int) else EXIT_WHOLE
+
+
+def run_stage(app: Any, name: str) -> None:
+    """Entry point of ``python -m tootsie.<stage>``: run a typer application and exit with its code."""
+    import typer.main
+
+    sys.exit(run_command(typer.main.get_command(app), name=name))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tootsie")
+def tootsie() -> None:
+    """From raw dumps to Markdown corpora, token caches, a provable data mixture and a trained model."""
+
+
+def main() -> None:
+    """Entry point of the ``tootsie`` command."""
+    sys.exit(run_command(tootsie, name="tootsie"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,284 @@
+"""Files anywhere: fsspec URLs, globs and brace ranges; atomic writes; compressed streams with honest errors."""
+
+from __future__ import annotations
+
+import contextlib
+import glob as _glob
+import gzip
+import hashlib
+import io
+import os
+import re
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import fsspec
+import zstandard
+from fsspec.core import url_to_fs
+
+from tootsie.datasets.errors import InputError, SpecError
+
+MAX_EXPANSION = 1_000_000
+"""Paths that one brace pattern may expand to."""
+MAX_LINE_BYTES = 256 * 2**20
+"""Longest line that :func:`read_lines` accepts, in bytes."""
+ZSTD_LEVEL = 6
+"""Level of every ``.zst`` file written; part of what makes output bytes reproducible."""
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_RANGE = re.compile(r"^(\d+)\.\.(\d+)$")
+
+
+def expand_braces(pattern: str) -> list[str]:
+    """Expand ``{a,b}`` and ``{0000..0238,0240..0379}`` as a shell does, keeping leading zeros.
+
+    Raises:
+      SpecError: more than :data:`MAX_EXPANSION` results, or a range that runs backwards.
+    """
+    match = _BRACES.search(pattern)
+    if match is None:
+        return [pattern]
+    choices: list[str] = []
+    for item in match[1].split(","):
+        bounds = _RANGE.match(item.strip())
+        if bounds is None:
+            choices.append(item)
+            continue
+        first, last = int(bounds[1]), int(bounds[2])
+        if last < first:
+            raise SpecError("the range runs backwards", file=pattern, value=item, remedy="Write the smaller first")
+        if last - first >= MAX_EXPANSION:
+            raise SpecError("the range is too long", file=pattern, value=item, remedy="Use a glob instead")
+        choices.extend(str(number).zfill(len(bounds[1])) for number in range(first, last + 1))
+    head, tail = pattern[: match.start()], expand_braces(pattern[match.end() :])
+    if len(choices) * len(tail) > MAX_EXPANSION:
+        raise SpecError("the pattern stands for too many paths", file=pattern, remedy="Use a glob instead")
+    return [head + choice + rest for choice in choices for rest in tail]
+
+
+def expand(patterns: Iterable[str]) -> list[str]:
+    """Return the files that URLs, globs and brace ranges stand for, sorted within each pattern, no repeats.
+
+    Raises:
+      InputError: a pattern stands for no existing file.
+    """
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        for candidate in expand_braces(pattern):
+            filesystem, path = url_to_fs(candidate)
+            matches = sorted(filesystem.glob(path)) if _glob.has_magic(path) else [path]
+            matches = [name for name in matches if filesystem.exists(name)]
+            if not matches:
+                raise InputError("no such file", file=candidate, remedy="Check the path, glob or brace range")
+            local = isinstance(filesystem, fsspec.implementations.local.LocalFileSystem)
+            for name in matches:
+                found[name if local else filesystem.unstrip_protocol(name)] = None
+    return list(found)
+
+
+def join(base: str, *parts: str) -> str:
+    """Join path segments onto a URL or local path with single slashes."""
+    return "/".join([base.rstrip("/"), *(part.strip("/") for part in parts)])
+
+
+def exists(url: str) -> bool:
+    """Return whether a file or folder exists at ``url``."""
+    filesystem, path = url_to_fs(url)
+    return bool(filesystem.exists(path))
+
+
+def size(url: str) -> int:
+    """Return the size of the file at ``url`` in bytes."""
+    filesystem, path = url_to_fs(url)
+    return int(filesystem.size(path))
+
+
+def remove(url: str) -> None:
+    """Delete the file at ``url`` where it exists."""
+    filesystem, path = url_to_fs(url)
+    with contextlib.suppress(FileNotFoundError):
+        filesystem.rm_file(path)
+
+
+def list_files(folder: str) -> list[str]:
+    """Return the names of the files directly inside ``folder``, sorted; empty when it does not exist."""
+    filesystem, path = url_to_fs(folder)
+    if not filesystem.exists(path):
+        return []
+    return sorted(name.rsplit("/", 1)[-1] for name in filesystem.ls(path, detail=False) if filesystem.isfile(name))
+
+
+def open_binary(url: str) -> IO[bytes]:
+    """Open ``url`` for reading, as stored (not decompressed)."""
+    filesystem, path = url_to_fs(url)
+    try:
+        return filesystem.open(path, "rb")
+    except FileNotFoundError:
+        raise InputError("no such file", file=url, remedy="Check the path") from None
+    except IsADirectoryError:
+        raise InputError("this is a folder, a file is needed", file=url) from None
+
+
+@contextlib.contextmanager
+def atomic_write(url: str) -> Iterator[IO[bytes]]:
+    """Write a file that appears whole or not at all.
+
+    The bytes go to ``<url>.tmp-<random>``, are synced, and the name is moved into place when the block ends without an
+    exception; otherwise the temporary file is removed.
+    """
+    filesystem, path = url_to_fs(url)
+    local = isinstance(filesystem, fsspec.implementations.local.LocalFileSystem)
+    filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+    temporary = f"{path}.tmp-{uuid.uuid4().hex[:12]}"
+    try:
+        with filesystem.open(temporary, "wb") as stream:
+            yield stream
+            if local:
+                stream.flush()
+                os.fsync(stream.fileno())
+        if local:
+            os.replace(temporary, path)
+        else:
+            filesystem.mv(temporary, path)
+    except BaseException:
+        with contextlib.suppress(Exception):
+            filesystem.rm_file(temporary)
+        raise
+
+
+def write_bytes(url: str, content: bytes) -> None:
+    """Write ``content`` to ``url`` atomically."""
+    with atomic_write(url) as stream:
+        stream.write(content)
+
+
+def read_bytes(url: str) -> bytes:
+    """Return the whole content of ``url`` as stored."""
+    with open_binary(url) as stream:
+        return stream.read()
+
+
+def remove_temporary(folder: str) -> int:
+    """Delete what interrupted writes left directly inside ``folder``; return how many files that were."""
+    leftovers = [name for name in list_files(folder) if ".tmp-" in name]
+    for name in leftovers:
+        remove(join(folder, name))
+    return len(leftovers)
+
+
+def sha256(url: str) -> str:
+    """Return the SHA-256 of the stored bytes of ``url``, 64 hex digits."""
+    digest = hashlib.sha256()
+    with open_binary(url) as stream:
+        while chunk := stream.read(2**20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+class _Whole(io.RawIOBase):
+    """A decompressed stream that raises :class:`InputError` instead of ending early on a damaged file."""
+
+    def __init__(self, stream: Any, url: str) -> None:
+        self._stream = stream
+        self._url = url
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            chunk = self._stream.read(len(buffer))
+        except (EOFError, OSError, zlib.error, zstandard.ZstdError) as error:
+            raise InputError(
+                "the compressed file is truncated or damaged",
+                file=self._url,
+                value=str(error),
+                remedy="Fetch it again and compare its checksum",
+            ) from None
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+class _ZstdFrames:
+    """Reads any number of Zstandard frames; a frame that stops early is an error, not an end of file."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
+        self._decompressor: Any = None
+        self._pending = b""
+        self._out = b""
+
+    def read(self, count: int) -> bytes:
+        while not self._out:
+            block = self._pending or self._raw.read(2**17)
+            self._pending = b""
+            if not block:
+                if self._decompressor is not None:
+                    raise zstandard.ZstdError("the last frame is incomplete")
+                return b""
+            if self._decompressor is None:
+                self._decompressor = zstandard.ZstdDecompressor(max_window_size=2**27).decompressobj()
+            self._out = self._decompressor.decompress(block)
+            if self._decompressor.eof:
+                self._pending = self._decompressor.unused_data
+                self._decompressor = None
+        chunk, self._out = self._out[:count], self._out[count:]
+        return chunk
+
+    def close(self) -> None:
+        self._raw.close()
+
+
+def open_decompressed(url: str) -> io.BufferedReader:
+    """Open ``url`` for reading, decompressed by its suffix (``.gz``, ``.zst``; others as they are).
+
+    Reading raises :class:`InputError` where a compressed stream is truncated or damaged.
+    """
+    raw = open_binary(url)
+    stream: Any = raw
+    if url.endswith(".gz"):
+        stream = gzip.GzipFile(fileobj=raw)
+    elif url.endswith((".zst", ".zstd")):
+        stream = _ZstdFrames(raw)
+    return io.BufferedReader(_Whole(stream, url), 2**17)
+
+
+def read_lines(url: str, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes]:
+    """Yield the lines of a file (decompressed by suffix) without their newline; blank lines are left out.
+
+    Raises:
+      InputError: a line is longer than ``max_line_bytes``, or the file is damaged.
+    """
+    with open_decompressed(url) as stream:
+        number = 0
+        while line := stream.readline(max_line_bytes + 1):
+            if len(line) > max_line_bytes:
+                raise InputError(
+                    f"the line is longer than {max_line_bytes:,} bytes", file=f"{url}:{number + 1}", remedy="Split the record"
+                )
+            number += 1
+            line = line.rstrip(b"\r\n")
+            if line.strip():
+                yield line
+
+
+@contextlib.contextmanager
+def atomic_zstd(url: str) -> Iterator[Any]:
+    """Write a Zstandard file atomically; equal content gives equal bytes (one thread, fixed level, checksum on)."""
+    compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True, write_content_size=False)
+    with atomic_write(url) as stream, compressor.stream_writer(stream, closefd=False) as writer:
+        yield writer
+
+
+def local_path(url: str) -> Path | None:
+    """Return the local path of ``url``, or ``None`` when it lies on another file system."""
+    filesystem, path = url_to_fs(url)
+    return Path(path) if isinstance(filesystem, fsspec.implementations.local.LocalFileSystem) else None

@@ -1,0 +1,1 @@
+"""Stage four: a plan and token caches to checkpoints and a model (``tootsie.train``)."""
