@@ -1,0 +1,60 @@
+# Every target does all of its own set-up: a fresh clone with Python 3.11 and make is enough.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+RUN := PYTHONPATH= $(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev demo test lint format types bench lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+
+help:  ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
+
+$(VENV)/.installed: constraints.txt pyproject.toml setup.py
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+setup: $(VENV)/.installed  ## Make .venv with what a user needs
+
+setup-dev: $(VENV)/.installed-dev  ## Make .venv with what a developer needs
+
+demo: setup  ## The whole way on the sample dumps: dumps in, a trained model and a report out
+	$(RUN) -m tootsie.train.demo demo-run
+
+test: setup-dev  ## Run the tests
+	$(RUN) -m pytest
+
+lint: setup-dev  ## Check format, style and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	@$(MAKE) --no-print-directory types
+
+types: setup-dev
+	@mkdir -p .build/links/tootsie
+	@for stage in curate datasets mixtures tokenize train; do ln -sfn ../../../$$stage .build/links/tootsie/$$stage; done
+	cd .build/links && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../mypy -p tootsie
+
+format: setup-dev  ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup-dev  ## Run the benchmarks
+	@for script in benchmarks/*.py; do echo "== $$script"; $(RUN) $$script || exit 1; done
+
+lock:  ## Write constraints.txt from the newest versions that pyproject.toml admits
+	rm -rf .build/lock && $(PYTHON) -m venv .build/lock
+	.build/lock/bin/python -m pip install --quiet --editable '.[dev]'
+	.build/lock/bin/python -m pip freeze --exclude-editable | sort -f > constraints.txt
+
+sample: sample-arxiv sample-wikipedia sample-stackexchange  ## Rebuild the sample dumps from their sources
+
+sample-wikipedia sample-stackexchange: setup
+	$(RUN) datasets/sample/$(@:sample-%=%)/build.py
+
+clean:  ## Remove what the targets above made
+	rm -rf .venv .build build dist demo-run *.egg-info
