@@ -46,6 +46,6 @@ setup(
         "tootsie.datasets": ["cards/*.yaml", "sample/**/*.zip", "sample/**/*.gz", "sample/**/*.7z"],
         "tootsie.mixtures": ["recipes/*.yaml"],
         "tootsie.tokenize": ["vocabularies/*"],
-        "tootsie.train": ["presets/*.yaml", "report_page/*"],
+        "tootsie.train.report": ["page.css"],
     },
 )

@@ -84,7 +84,9 @@ def write_manifest(folder: str, manifest: Manifest) -> None:
     """
     manifest.accounting.check(manifest.source)
     if manifest.documents != manifest.accounting.written:
-        raise AssertionError(f"{folder}: files hold {manifest.documents} documents, {manifest.accounting.written} written")
+        raise AssertionError(
+            f"{folder}: files hold {manifest.documents} documents, {manifest.accounting.written} written"
+        )
     content = json.dumps(manifest.model_dump(), indent=1, ensure_ascii=False) + "\n"
     storage.write_bytes(storage.join(folder, MANIFEST_NAME), content.encode())
 
@@ -98,7 +100,9 @@ def read_manifest(folder: str) -> Manifest:
     url = storage.join(folder, MANIFEST_NAME)
     if not storage.exists(url):
         raise ArtefactError(
-            "no manifest, so this corpus is not finished", file=url, remedy="Run the curate command again: it continues"
+            "no manifest, so this corpus is not finished",
+            file=url,
+            remedy="Run the curate command again: it continues",
         )
     try:
         manifest = Manifest.model_validate_json(storage.read_bytes(url))
@@ -128,12 +132,20 @@ def verify_file(folder: str, entry: FileEntry) -> None:
     """
     url = storage.join(folder, entry.path)
     if not storage.exists(url):
-        raise ArtefactError("the manifest lists a file that is missing", file=url, remedy="Curate or copy it again")
+        raise ArtefactError(
+            "the manifest lists a file that is missing", file=url, remedy="Curate or copy it again"
+        )
     found = storage.size(url)
     if found != entry.size:
-        raise ArtefactError(f"the file has {found:,} bytes, the manifest says {entry.size:,}", file=url, remedy="Copy it again")
+        raise ArtefactError(
+            f"the file has {found:,} bytes, the manifest says {entry.size:,}",
+            file=url,
+            remedy="Copy it again",
+        )
     if storage.sha256(url) != entry.sha256:
-        raise ArtefactError("the checksum differs from the manifest", file=url, remedy="Curate or copy it again")
+        raise ArtefactError(
+            "the checksum differs from the manifest", file=url, remedy="Curate or copy it again"
+        )
 
 
 def read_documents(folder: str) -> Iterator[Document]:

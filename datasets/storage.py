@@ -49,7 +49,9 @@ def expand_braces(pattern: str) -> list[str]:
             continue
         first, last = int(bounds[1]), int(bounds[2])
         if last < first:
-            raise SpecError("the range runs backwards", file=pattern, value=item, remedy="Write the smaller first")
+            raise SpecError(
+                "the range runs backwards", file=pattern, value=item, remedy="Write the smaller first"
+            )
         if last - first >= MAX_EXPANSION:
             raise SpecError("the range is too long", file=pattern, value=item, remedy="Use a glob instead")
         choices.extend(str(number).zfill(len(bounds[1])) for number in range(first, last + 1))
@@ -108,7 +110,9 @@ def list_files(folder: str) -> list[str]:
     filesystem, path = url_to_fs(folder)
     if not filesystem.exists(path):
         return []
-    return sorted(name.rsplit("/", 1)[-1] for name in filesystem.ls(path, detail=False) if filesystem.isfile(name))
+    return sorted(
+        name.rsplit("/", 1)[-1] for name in filesystem.ls(path, detail=False) if filesystem.isfile(name)
+    )
 
 
 def open_binary(url: str) -> IO[bytes]:
@@ -262,7 +266,9 @@ def read_lines(url: str, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes
         while line := stream.readline(max_line_bytes + 1):
             if len(line) > max_line_bytes:
                 raise InputError(
-                    f"the line is longer than {max_line_bytes:,} bytes", file=f"{url}:{number + 1}", remedy="Split the record"
+                    f"the line is longer than {max_line_bytes:,} bytes",
+                    file=f"{url}:{number + 1}",
+                    remedy="Split the record",
                 )
             number += 1
             line = line.rstrip(b"\r\n")

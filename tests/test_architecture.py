@@ -77,12 +77,20 @@ def test_folders_that_must_not_be_packages(project_root: Path, stage: str) -> No
 
 
 def test_top_level_is_the_one_the_project_was_given(project_root: Path) -> None:
-    folders = {path.name for path in project_root.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))}
+    folders = {
+        path.name
+        for path in project_root.iterdir()
+        if path.is_dir() and not path.name.startswith((".", "__"))
+    }
     given = {"curate", "mixtures", "tokenize", "train", "datasets", "tests", "benchmarks", "docs"}
     made_by_make = {"build", "dist", "demo-run", "tootsie.egg-info"}
     assert folders - made_by_make == given
 
 
 def test_no_module_outgrows_one_concept(project_root: Path) -> None:
-    long = {str(p.relative_to(project_root)): n for p in modules(project_root) if (n := len(p.read_text().splitlines())) > 450}
+    long = {
+        str(p.relative_to(project_root)): n
+        for p in modules(project_root)
+        if (n := len(p.read_text().splitlines())) > 450
+    }
     assert not long

@@ -8,6 +8,7 @@ import sys
 import pytest
 import typer
 import typer.main
+
 from tootsie.datasets.command_line import STAGES, run_command
 from tootsie.datasets.errors import SpecError
 
@@ -58,7 +59,10 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_verb_is_a_user_error() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tootsie.datasets.command_line", "bake"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tootsie.datasets.command_line", "bake"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2
     assert "bake" in done.stderr

@@ -28,14 +28,28 @@ import inspect; inspect.getsource(tootsie.datasets.storage)
 print(markdownify("<h1>A</h1>").strip())
 """
 SKIPPED = shutil.ignore_patterns(
-    ".git", ".venv", ".build", "build", "dist", "*.egg-info", "__pycache__", "demo-run", ".*_cache", ".hypothesis"
+    ".git",
+    ".venv",
+    ".build",
+    "build",
+    "dist",
+    "*.egg-info",
+    "__pycache__",
+    "demo-run",
+    ".*_cache",
+    ".hypothesis",
 )
 
 
 def run(command: list[str | Path], cwd: Path, **more: str) -> str:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "TOOTSIE"))}
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=environment | more, capture_output=True, text=True, check=False
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment | more,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -109,7 +123,14 @@ def test_what_the_wheel_and_the_sdist_hold(distributions: Path) -> None:
     assert not [name for name in names if "/tests/" in name or name.startswith("tests/")]
     with tarfile.open(next(distributions.glob("*.tar.gz"))) as archive:
         inside = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-    assert {"setup.py", "LICENSE", "README.md", "constraints.txt", "tokenize/cache.py", "datasets/storage.py"} <= inside
+    assert {
+        "setup.py",
+        "LICENSE",
+        "README.md",
+        "constraints.txt",
+        "tokenize/cache.py",
+        "datasets/storage.py",
+    } <= inside
 
 
 @pytest.mark.slow

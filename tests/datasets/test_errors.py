@@ -8,7 +8,9 @@ from tootsie.datasets.errors import InputError, UserError
 
 
 def test_the_message_names_file_field_value_and_remedy() -> None:
-    error = InputError("the date is not ISO-8601", file="posts.xml:12", field="CreationDate", value="13/5", remedy="Mend it")
+    error = InputError(
+        "the date is not ISO-8601", file="posts.xml:12", field="CreationDate", value="13/5", remedy="Mend it"
+    )
     assert str(error) == "posts.xml:12: CreationDate: the date is not ISO-8601 (found '13/5'). Mend it"
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tootsie.datasets import manifest as manifests
 from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting, ConservationError
@@ -54,7 +55,10 @@ def test_books_that_do_not_balance_are_refused() -> None:
 
 
 def test_totals() -> None:
-    parts = [Accounting(read=3, written=1, dropped={"b": 1, "a": 1}), Accounting(read=2, written=1, dropped={"a": 1})]
+    parts = [
+        Accounting(read=3, written=1, dropped={"b": 1, "a": 1}),
+        Accounting(read=2, written=1, dropped={"a": 1}),
+    ]
     assert Accounting.total(parts) == Accounting(read=5, written=2, dropped={"a": 2, "b": 1})
 
 

@@ -9,6 +9,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tootsie.datasets import storage
 from tootsie.datasets.errors import InputError, SpecError
 
@@ -22,14 +23,17 @@ def test_brace_ranges_keep_leading_zeros_and_nest_side_by_side() -> None:
 
 @pytest.mark.parametrize("pattern", ["{9..1}", "{0..99999999}", "{0..9999}{0..9999}"])
 def test_hopeless_brace_ranges_are_refused(pattern: str) -> None:
-    with pytest.raises(SpecError, match="range runs backwards|too long|too many"):
+    with pytest.raises(SpecError, match=r"range runs backwards|too long|too many"):
         storage.expand_braces(pattern)
 
 
 def test_expand_sorts_globs_and_names_what_is_missing(tmp_path: Path) -> None:
     for name in ("b.txt", "a.txt"):
         (tmp_path / name).write_text("x")
-    assert storage.expand([f"{tmp_path}/*.txt", f"{tmp_path}/a.txt"]) == [f"{tmp_path}/a.txt", f"{tmp_path}/b.txt"]
+    assert storage.expand([f"{tmp_path}/*.txt", f"{tmp_path}/a.txt"]) == [
+        f"{tmp_path}/a.txt",
+        f"{tmp_path}/b.txt",
+    ]
     with pytest.raises(InputError, match=r"c\.txt"):
         storage.expand([f"{tmp_path}/c.txt"])
     with pytest.raises(InputError, match="glob"):
@@ -59,7 +63,9 @@ def test_leftovers_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     assert storage.list_files(str(tmp_path)) == ["x"]
 
 
-@given(st.lists(st.binary(max_size=200).map(lambda b: b.replace(b"\n", b"").replace(b"\r", b"")), max_size=20))
+@given(
+    st.lists(st.binary(max_size=200).map(lambda b: b.replace(b"\n", b"").replace(b"\r", b"")), max_size=20)
+)
 def test_zstd_round_trip(lines: list[bytes]) -> None:
     url = "memory://lines.zst"
     with storage.atomic_zstd(url) as writer:
@@ -71,7 +77,11 @@ def test_zstd_round_trip(lines: list[bytes]) -> None:
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_every_truncation_is_an_error_never_an_early_end(tmp_path: Path, suffix: str) -> None:
     content = b"".join(b"line %d\n" % (i * 7919 % 1000) for i in range(400))
-    packed = gzip.compress(content) if suffix == ".gz" else zstandard.ZstdCompressor(write_checksum=True).compress(content)
+    packed = (
+        gzip.compress(content)
+        if suffix == ".gz"
+        else zstandard.ZstdCompressor(write_checksum=True).compress(content)
+    )
     path = tmp_path / f"file.txt{suffix}"
     for length in range(1, len(packed), 13):
         path.write_bytes(packed[:length])

@@ -1,0 +1,197 @@
+"""The page's charts, as Plotly figures over tokens seen, with the phases shaded and named.
+
+Glossary: S steps logged, D datasets.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from tootsie.mixtures.plan import Plan
+from tootsie.train.report.records import RunRecords
+
+COLOURS = (
+    "#3b6fb6",
+    "#d1495b",
+    "#2e8b57",
+    "#e08e2b",
+    "#7a5195",
+    "#3a9ca6",
+    "#8c6d46",
+    "#b04a8f",
+    "#6b7a8f",
+    "#a3a82f",
+)
+INK = "#1f2933"
+GRID = "#e4e7eb"
+SHADES = ("rgba(59,111,182,0.05)", "rgba(224,142,43,0.09)")
+MIXTURE_BINS = 120
+
+
+def colour(names: list[str]) -> dict[str, str]:
+    """Give each dataset its colour, the same in every chart."""
+    return {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(sorted(names))}
+
+
+def unit_of_tokens(tokens: float) -> tuple[float, str]:
+    """Return the divisor and name of the unit in which ``tokens`` reads best."""
+    for divisor, name in ((1e12, "T tokens"), (1e9, "B tokens"), (1e6, "M tokens"), (1e3, "k tokens")):
+        if tokens >= divisor:
+            return divisor, name
+    return 1.0, "tokens"
+
+
+def _figure(plan: Plan, title: str, *, y_title: str, height: int = 340) -> tuple[go.Figure, float]:
+    """Return an empty figure with the phases shaded, and the divisor of its token axis."""
+    divisor, unit = unit_of_tokens(plan.phases[-1].end * plan.sequence_length)
+    figure = go.Figure()
+    for index, phase in enumerate(plan.phases):
+        start, end = (position * plan.sequence_length / divisor for position in (phase.start, phase.end))
+        figure.add_vrect(x0=start, x1=end, fillcolor=SHADES[index % 2], line_width=0, layer="below")
+        if index:
+            figure.add_vline(x=start, line={"color": INK, "width": 1, "dash": "dot"})
+        figure.add_annotation(
+            x=(start + end) / 2,
+            y=1.0,
+            yref="paper",
+            yanchor="bottom",
+            text=phase.name,
+            showarrow=False,
+            font={"size": 12},
+        )
+    figure.update_layout(
+        title={"text": title, "x": 0.0, "xanchor": "left", "y": 0.97, "font": {"size": 16}},
+        height=height,
+        margin={"l": 64, "r": 64, "t": 70, "b": 46},
+        template="plotly_white",
+        font={"family": "system-ui, sans-serif", "color": INK, "size": 13},
+        hovermode="x unified",
+        legend={"orientation": "v", "x": 1.04, "y": 1.0},
+    )
+    figure.update_xaxes(
+        title=unit, range=[0, plan.phases[-1].end * plan.sequence_length / divisor], gridcolor=GRID
+    )
+    figure.update_yaxes(title=y_title, gridcolor=GRID)
+    return figure, divisor
+
+
+def smooth(values: np.ndarray, half_width: int) -> np.ndarray:
+    """Return the centred running mean over ``2 * half_width + 1`` steps: float64[S] to float64[S]."""
+    if not half_width or len(values) < 3:
+        return values
+    kernel = np.ones(2 * half_width + 1)
+    weight = np.convolve(np.ones(len(values)), kernel, mode="same")
+    return np.convolve(values, kernel, mode="same") / weight
+
+
+def loss(run: RunRecords) -> go.Figure:
+    """Training loss of each step and its running mean."""
+    figure, divisor = _figure(run.plan, "Training loss", y_title="nats per token")
+    tokens, values = run.series("tokens") / divisor, run.series("loss")
+    figure.add_scatter(
+        x=tokens, y=values, name="each step", mode="lines", line={"color": "#b8c4d6", "width": 1}
+    )
+    mean = smooth(values, max(1, len(values) // 100))
+    figure.add_scatter(
+        x=tokens, y=mean, name="running mean", mode="lines", line={"color": COLOURS[0], "width": 2}
+    )
+    if len(values) > 20:
+        figure.update_yaxes(range=[np.nanmin(values) * 0.96, np.nanpercentile(values, 98) * 1.02])
+    return figure
+
+
+def bits_per_byte(run: RunRecords) -> go.Figure:
+    """Held-out bits per byte of each corpus: hot weights solid, EMA dashed."""
+    figure, divisor = _figure(
+        run.plan, "Held-out bits per byte, hot (solid) and EMA (dashed)", y_title="bits per byte", height=400
+    )
+    hot, ema = run.bits_per_byte("hot"), run.bits_per_byte("ema")
+    colours = colour(list(hot))
+    later = [value for tokens, values in hot.values() for value in values[len(values) // 10 :]]
+    for label, group, dash in (("", hot, "solid"), (" (EMA)", ema, "dash")):
+        for name, (tokens, values) in group.items():
+            line = {"color": colours.get(name, INK), "width": 2, "dash": dash}
+            figure.add_scatter(x=tokens / divisor, y=values, name=f"{name}{label}", mode="lines", line=line)
+    if later:
+        figure.update_yaxes(range=[min(later) * 0.95, max(later) * 1.05])
+    return figure
+
+
+def schedule(run: RunRecords) -> go.Figure:
+    """Learning rate and batch size as they were used."""
+    figure, divisor = _figure(run.plan, "Learning rate and batch size", y_title="learning rate", height=300)
+    tokens = run.series("tokens") / divisor
+    figure.add_scatter(
+        x=tokens, y=run.series("learning_rate"), name="learning rate", line={"color": COLOURS[1], "width": 2}
+    )
+    figure.add_scatter(
+        x=tokens,
+        y=run.series("batch_size"),
+        name="batch size",
+        yaxis="y2",
+        line={"color": COLOURS[2], "width": 2, "shape": "hv"},
+    )
+    figure.update_yaxes(rangemode="tozero", exponentformat="e")
+    figure.update_layout(
+        yaxis2={
+            "title": "sequences per step",
+            "overlaying": "y",
+            "side": "right",
+            "rangemode": "tozero",
+            "showgrid": False,
+        },
+        legend={"x": 1.12},
+    )
+    return figure
+
+
+def mixture(run: RunRecords) -> go.Figure:
+    """The realised mixture: share of each dataset in what was drawn, as stacked areas."""
+    figure, divisor = _figure(
+        run.plan, "Realised mixture (share of the sequences drawn)", y_title="share", height=320
+    )
+    if run.train:
+        tokens, consumed = run.series("tokens"), run.consumed()
+        edges = _bin_edges(run, len(tokens))
+        drawn = np.diff(consumed[edges], axis=0, prepend=np.zeros((1, consumed.shape[1]), dtype=np.int64))
+        shares = drawn / drawn.sum(axis=1, keepdims=True)
+        starts = np.concatenate([[0.0], tokens[edges][:-1]])
+        # Each bin is drawn as a flat step from its start to its end, so that a hard switch looks like one.
+        x = np.stack([starts, tokens[edges]], axis=1).ravel() / divisor
+        colours = colour([dataset.name for dataset in run.plan.datasets])
+        for index, dataset in enumerate(run.plan.datasets):
+            y = np.repeat(shares[:, index], 2)
+            figure.add_scatter(
+                x=x,
+                y=y,
+                name=dataset.name,
+                stackgroup="one",
+                line={"width": 0.5, "color": colours[dataset.name]},
+                hovertemplate="%{y:.1%}",
+            )
+    figure.update_yaxes(range=[0, 1], tickformat=".0%")
+    return figure
+
+
+def _bin_edges(run: RunRecords, steps: int) -> np.ndarray:
+    """Rows of the log at which a bin of the mixture chart ends; every phase boundary is one of them."""
+    edges = set(np.linspace(0, steps - 1, min(steps, MIXTURE_BINS)).astype(int).tolist())
+    positions = run.series("position")
+    for phase in run.plan.phases:
+        edges.update(np.flatnonzero(positions == phase.end).tolist())
+    return np.array(sorted(edges))
+
+
+def epochs(run: RunRecords) -> go.Figure:
+    """Epochs of each dataset over the run."""
+    figure, divisor = _figure(run.plan, "Epochs of each dataset", y_title="epochs", height=320)
+    if run.train:
+        tokens, consumed = run.series("tokens") / divisor, run.consumed()
+        colours = colour([dataset.name for dataset in run.plan.datasets])
+        for index, dataset in enumerate(run.plan.datasets):
+            y = consumed[:, index] / dataset.windows
+            figure.add_scatter(
+                x=tokens, y=y, name=dataset.name, line={"color": colours[dataset.name], "width": 2}
+            )
+    return figure

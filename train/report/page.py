@@ -1,0 +1,259 @@
+"""Put the report together: tables, charts, samples and provenance in one HTML file without outside references."""
+
+from __future__ import annotations
+
+import html
+import importlib.resources
+import itertools
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import plotly.offline
+
+from tootsie.train.report import charts
+from tootsie.train.report.records import RunRecords, realised
+
+
+def text(value: object) -> str:
+    """Return ``value`` escaped for HTML."""
+    return html.escape(str(value), quote=True)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], text_columns: Sequence[int] = (0,)) -> str:
+    """Return an HTML table; columns in ``text_columns`` are left-aligned, the others hold numbers."""
+
+    def cell(tag: str, column: int, value: object) -> str:
+        kind = ' class="text"' if column in text_columns else ""
+        return f"<{tag}{kind}>{text(value)}</{tag}>"
+
+    header = "".join(cell("th", column, value) for column, value in enumerate(head))
+    body = "".join(
+        "<tr>" + "".join(cell("td", column, value) for column, value in enumerate(row)) + "</tr>\n"
+        for row in rows
+    )
+    return f'<div class="wide"><table><thead><tr>{header}</tr></thead><tbody>\n{body}</tbody></table></div>'
+
+
+def figure(chart: go.Figure, name: str) -> str:
+    """Return a chart as a fragment; its element id is ``name``, so that equal runs give equal pages."""
+    return chart.to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        div_id=name,
+        config={"displaylogo": False, "responsive": True},
+    )
+
+
+def tokens(count: float) -> str:
+    """Return a number of tokens as a person writes it."""
+    divisor, unit = charts.unit_of_tokens(count)
+    return f"{count / divisor:.4g} {unit}"
+
+
+def cards(run: RunRecords) -> str:
+    """The few figures that one looks for first."""
+    last = run.train[-1] if run.train else {}
+    entries = [
+        ("parameters", f"{run.config['parameters']:,}" if "parameters" in run.config else "–"),
+        ("steps", f"{last.get('step', 0):,} of {run.plan.total_steps:,}"),
+        ("tokens seen", tokens(last.get("tokens", 0))),
+        ("training loss, last 20 steps", f"{np.nanmean(run.series('loss')[-20:]):.4f}" if run.train else "–"),
+    ]
+    for name, (_, values) in run.bits_per_byte("ema").items():
+        entries.append((f"{name}, bits per byte (EMA)", f"{values[-1]:.4f}"))
+    return (
+        '<div class="cards">'
+        + "".join(f"<div class='card'><b>{text(v)}</b><span>{text(k)}</span></div>" for k, v in entries)
+        + "</div>"
+    )
+
+
+def phases(run: RunRecords) -> str:
+    """The phases as planned, and every setting that a boundary changes."""
+    rows = []
+    for phase in run.plan.phases:
+        total = sum(phase.weights.values())
+        shares = ", ".join(f"{name} {weight / total:.2%}" for name, weight in phase.weights.items() if weight)
+        size = (phase.end - phase.start) * run.plan.sequence_length
+        rate = f"{run.plan.learning_rate(phase.first_step):.3g} → {run.plan.learning_rate(phase.end_step - 1):.3g}"
+        settings = phase.settings
+        rows.append(
+            [
+                phase.name,
+                f"{phase.first_step:,} – {phase.end_step:,}",
+                tokens(size),
+                phase.batch_size,
+                rate,
+                f"{settings.z_loss:g}",
+                "off" if settings.ema_beta is None else f"{settings.ema_beta:g}",
+                shares,
+            ]
+        )
+    head = ["phase", "steps", "length", "batch", "learning rate", "z-loss", "EMA β", "mixture"]
+    changes = [[c.phase, c.field, _short(c.before), _short(c.after)] for c in run.plan.changes]
+    return (
+        table(head, rows, (0, 7))
+        + "<h2>What each boundary changes</h2>"
+        + table(["phase", "setting", "before", "after"], changes, (0, 1, 2, 3))
+    )
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_short(item)}" for key, item in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def audit(run: RunRecords) -> str:
+    """Planned against realised sequences, from the trainer's own log."""
+    rows = [
+        [
+            row.phase,
+            row.dataset,
+            f"{row.planned:,.2f}",
+            f"{row.drawn:,}",
+            f"{row.drawn - row.planned:+.2f}",
+            f"{row.epochs:.3f}",
+        ]
+        for row in realised(run)
+    ]
+    note = (
+        "<p class='note'>Sequences by the plan and as drawn. Within every prefix of the run each dataset stays within one "
+        "sequence of its share; a phase has two ends, so its own difference stays below two.</p>"
+    )
+    return note + table(
+        ["phase", "dataset", "planned", "drawn", "difference", "epochs in the phase"], rows, (0, 1)
+    )
+
+
+def consumed(run: RunRecords) -> str:
+    """How much of each corpus the run has read."""
+    if not run.train:
+        return "<p>Nothing yet.</p>"
+    rows = []
+    for index, dataset in enumerate(run.plan.datasets):
+        drawn = int(run.consumed()[-1, index])
+        seen = min(1.0, drawn / dataset.windows)
+        rows.append(
+            [
+                dataset.name,
+                f"{dataset.documents:,}",
+                tokens(dataset.tokens),
+                f"{drawn:,}",
+                tokens(drawn * run.plan.sequence_length),
+                f"{drawn / dataset.windows:.3f}",
+                f"{seen:.1%}",
+            ]
+        )
+    head = [
+        "dataset",
+        "documents in it",
+        "size",
+        "sequences drawn",
+        "tokens drawn",
+        "epochs",
+        "of its windows seen",
+    ]
+    command = f"tootsie mix trace {run.config['run']['plan']} --step {max(0, run.train[-1]['step'] - 1)}"
+    return table(head, rows) + f"<p class='note'>The documents of any step: <code>{text(command)}</code></p>"
+
+
+def evaluation(run: RunRecords) -> str:
+    """First and last held-out bits per byte, and the fall within each phase."""
+    rows = []
+    boundaries = [phase.end * run.plan.sequence_length for phase in run.plan.phases]
+    for weights in ("hot", "ema"):
+        for name, (at, values) in run.bits_per_byte(weights).items():
+            ends = [
+                values[np.searchsorted(at, b, side="right") - 1] for b in boundaries if at[0] <= b <= at[-1]
+            ]
+            marks = [values[0], *ends]
+            falls = [f"{after - before:+.4f}" for before, after in itertools.pairwise(marks)]
+            falls += ["–"] * (len(boundaries) - len(falls))
+            rows.append([name, weights, f"{values[0]:.4f}", *falls, f"{values[-1]:.4f}"])
+    head = [
+        "held-out set",
+        "weights",
+        "at first",
+        *[f"in {phase.name}" for phase in run.plan.phases],
+        "at last",
+    ]
+    return table(head, rows, (0, 1))
+
+
+def samples(run: RunRecords) -> str:
+    """Text that the model wrote."""
+    if not run.samples:
+        return "<p>No samples were asked for.</p>"
+    parts = []
+    for sample in run.samples[-8:]:
+        head = f"step {sample.get('step', '?')}, {sample.get('weights', 'hot')} weights"
+        parts.append(
+            f"<p class='note'>{text(head)}</p><pre><b>{text(sample.get('prompt', ''))}</b>{text(sample.get('text', ''))}</pre>"
+        )
+    return "".join(parts)
+
+
+def provenance(run: RunRecords) -> str:
+    """What made every artefact, back to the dumps."""
+    rows = [["plan", run.plan.name, run.plan.hash, run.config.get("code_version", "")]]
+    for name, ledger in run.ledgers.items():
+        identity = ledger["tokenizer"]
+        rows.append(
+            [
+                f"token cache {name}",
+                f"{ledger['tokens']:,} tokens, {identity['name']}",
+                identity["fingerprint"],
+                ledger["code_version"],
+            ]
+        )
+        for source in ledger["sources"]:
+            files = source.get("files", [])
+            rows.append(
+                [
+                    f"documents {source['source']}",
+                    f"{sum(f['documents'] for f in files):,} in {len(files)} files",
+                    source.get("manifest_sha256") or "",
+                    "",
+                ]
+            )
+    configuration = json.dumps(run.config, indent=1, ensure_ascii=False)
+    return (
+        table(["artefact", "what", "hash", "made by"], rows, (0, 1, 2, 3))
+        + f"<details><summary>The resolved configuration</summary><pre>{text(configuration)}</pre></details>"
+    )
+
+
+def render(run: RunRecords) -> str:
+    """Return the page.
+
+    Args:
+      run: the records of one run.
+    """
+    status = "finished" if run.train and run.train[-1]["step"] >= run.plan.total_steps else "under way"
+    total = tokens(run.plan.phases[-1].end * run.plan.sequence_length)
+    lead = f"{len(run.plan.phases)} phases, {len(run.plan.datasets)} datasets, {total}; {status}"
+    sections = [
+        f"<h1>{text(run.plan.name)}</h1><p class='lead'>{text(lead)}</p>",
+        cards(run),
+        "<h2>Held-out corpora</h2>" + figure(charts.bits_per_byte(run), "bits-per-byte") + evaluation(run),
+        "<h2>Training</h2>" + figure(charts.loss(run), "loss") + figure(charts.schedule(run), "schedule"),
+        "<h2>Data</h2>" + figure(charts.mixture(run), "mixture") + figure(charts.epochs(run), "epochs"),
+        "<h2>Phases</h2>" + phases(run),
+        "<h2>Plan against reality</h2>" + audit(run),
+        "<h2>What was consumed</h2>" + consumed(run),
+        "<h2>Samples</h2>" + samples(run),
+        "<h2>Provenance</h2>" + provenance(run),
+    ]
+    library = plotly.offline.get_plotlyjs()
+    style = importlib.resources.files(__package__).joinpath("page.css").read_text()
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{text(run.plan.name)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style>'
+        f"<script>{library}</script></head><body>\n"
+        + "\n".join(sections)
+        + "\n<footer>Made by tootsie report.</footer></body></html>\n"
+    )
