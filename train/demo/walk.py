@@ -1,0 +1,133 @@
+"""The demo, step by step: each step is the command that a user would type, run in this process.
+
+Every stage skips what is whole already, so that a walk which was killed anywhere continues when it is started again, and
+ends with the same bytes. All paths are relative to the demo's folder: nothing in the artefacts tells where it stood.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer.main
+
+from tootsie.datasets import storage
+from tootsie.datasets.command_line import STAGES, run_command
+from tootsie.datasets.errors import UserError
+from tootsie.train.demo.settings import CORPORA, HELD_OUT, QUICK_DOCUMENTS, run_file, spec_file
+
+SAMPLE = Path(importlib.import_module("tootsie.datasets.command_line").__file__ or "").parent / "sample"
+
+
+class StepError(UserError):
+    """A step of the demo ended with another exit code than 0."""
+
+
+def dumps(corpus: str) -> list[str]:
+    """Return the sample dumps of one corpus."""
+    found = sorted(str(path) for path in (SAMPLE / corpus).iterdir() if path.suffix in (".zip", ".gz", ".7z"))
+    if not found:
+        raise StepError(
+            "the sample dumps are not installed", file=SAMPLE / corpus, remedy="Install the whole package"
+        )
+    return found
+
+
+def commands(*, quick: bool) -> list[list[str]]:
+    """Return the demo's commands in order, each as ``[verb, argument, …]``."""
+    limit = ["--limit", str(QUICK_DOCUMENTS)] if quick else []
+    steps = [["curate", corpus, *dumps(corpus), f"documents/{corpus}", *limit] for corpus in CORPORA]
+    steps += [
+        ["tokenize", "build", f"documents/{corpus}", f"tokens/{corpus}", "--tokenizer", "tootsie-16k"]
+        + ["--validation-fraction", str(HELD_OUT)]
+        for corpus in CORPORA
+    ]
+    steps += [
+        ["mix", "compile", "spec.yaml", "-o", "plan.json"],
+        ["mix", "show", "plan.json", "--picture", "plan.svg"],
+        ["train", "run.yaml"],
+        ["report", "run", "-o", "report.html"],
+    ]
+    return steps
+
+
+@contextlib.contextmanager
+def timed(title: str, seconds: dict[str, float]) -> Iterator[None]:
+    """Add the wall time of the block to ``seconds[title]``."""
+    start = time.perf_counter()
+    yield
+    seconds[title] = seconds.get(title, 0.0) + time.perf_counter() - start
+
+
+def run_step(step: list[str]) -> None:
+    """Run one command in this process.
+
+    Raises:
+      StepError: it ended with another exit code than 0; its own message has been printed.
+    """
+    print(f"\n$ tootsie {shlex.join(step)}", flush=True)
+    app = importlib.import_module(STAGES[step[0]][0]).app
+    code = run_command(typer.main.get_command(app), step[1:], name=f"tootsie {step[0]}")
+    if code:
+        raise StepError(
+            f"the step ended with exit code {code}", field=shlex.join(step), remedy="Mend it and run again"
+        )
+
+
+def write_settings(*, quick: bool) -> None:
+    """Write the spec and the run file, unless they are there with the same content already."""
+    for name, content in (("spec.yaml", spec_file(quick=quick)), ("run.yaml", run_file(quick=quick))):
+        path = Path(name)
+        if path.exists() and path.read_text() != content:
+            raise UserError(
+                "this folder holds another demo",
+                file=path.resolve(),
+                remedy="Choose another folder or delete this one",
+            )
+        storage.write_bytes(name, content.encode())
+
+
+def summary(seconds: dict[str, float]) -> None:
+    """Print where the time went, what was learnt and where the report lies."""
+    rows = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
+    evaluations = [row for row in rows if row["kind"] == "evaluation"]
+    print("\nheld-out bits per byte    first      last (hot)  last (EMA)")
+    for name in sorted({row["dataset"] for row in evaluations}):
+        hot = [
+            row["bits_per_byte"] for row in evaluations if row["dataset"] == name and row["weights"] == "hot"
+        ]
+        ema = [
+            row["bits_per_byte"] for row in evaluations if row["dataset"] == name and row["weights"] == "ema"
+        ]
+        print(f"  {name:22}  {hot[0]:8.4f}  {hot[-1]:10.4f}  {ema[-1]:10.4f}")
+    samples = Path("run/samples.jsonl")
+    if samples.exists():
+        last = json.loads(samples.read_text().splitlines()[-1])
+        print(f"\nthe model writes: {last['prompt']}{last['text']}")
+    print("\n" + ", ".join(f"{title} {value:.0f} s" for title, value in seconds.items()))
+    print(f"report: {Path('report.html').resolve()}")
+
+
+def walk(out: str, *, quick: bool = False) -> None:
+    """Run the demo in folder ``out``, continuing where an earlier walk stopped.
+
+    Args:
+      out: local folder, made where it is missing.
+      quick: a tenth of the documents and of the steps.
+
+    Raises:
+      UserError: the folder holds a demo with other settings, or a step failed.
+    """
+    Path(out).mkdir(parents=True, exist_ok=True)
+    seconds: dict[str, float] = {}
+    with contextlib.chdir(out):
+        write_settings(quick=quick)
+        for step in commands(quick=quick):
+            with timed(step[0], seconds):
+                run_step(step)
+        summary(seconds)
