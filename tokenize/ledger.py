@@ -1,0 +1,203 @@
+"""``ledger.json``: what a token cache holds, shard by shard, and what made it. Written last: no ledger, not finished."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tootsie.datasets import storage
+from tootsie.datasets.accounting import Accounting
+from tootsie.datasets.errors import ArtefactError
+from tootsie.tokenize.identity import TokenizerIdentity
+
+LEDGER_NAME = "ledger.json"
+FORMAT = "tootsie-tokens/1"
+
+
+class EngineInfo(BaseModel):
+    """The library that did the encoding."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    """Package name, for example ``tiktoken``."""
+    version: str
+    """Its version."""
+
+
+class SourceFile(BaseModel):
+    """One file of documents that was read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    """Relative to the corpus folder, or the file name where single files were given."""
+    sha256: str
+    """Of the bytes as stored."""
+    documents: int = Field(ge=0)
+    """Documents (lines) in it."""
+
+
+class Source(BaseModel):
+    """One corpus that was read."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    manifest_sha256: str | None
+    """Identity of the corpus; ``null`` for files without a manifest."""
+    source: str
+    """Name of the corpus."""
+    files: tuple[SourceFile, ...]
+    """In the order of reading."""
+
+
+class ShardEntry(BaseModel):
+    """One shard."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    """Relative to the ledger."""
+    documents: int = Field(ge=0)
+    """Rows."""
+    tokens: int = Field(ge=0)
+    """Ids, BOS and EOS included."""
+    bytes: int = Field(ge=0)
+    """UTF-8 bytes of the texts."""
+    size: int = Field(gt=0)
+    """Bytes of the file."""
+    xxh3_128: str = Field(pattern=r"^[0-9a-f]{32}$")
+    """Of the bytes of the file."""
+
+
+class TokenCount(BaseModel):
+    """One bar of a histogram."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    token: int = Field(ge=0)
+    """The id."""
+    documents: int = Field(gt=0)
+    """Documents that begin (or end) with it."""
+
+
+class Ledger(BaseModel):
+    """The record of one finished token cache."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal["tootsie-tokens/1"] = FORMAT
+    """Version of this layout."""
+    name: str = Field(min_length=1)
+    """Name of the dataset."""
+    split: Literal["train", "validation"] = "train"
+    """Which side of the hold-out this is; without a hold-out ``train``."""
+    tokenizer: TokenizerIdentity
+    """Whose ids these are."""
+    engine: EngineInfo
+    """What encoded them."""
+    sources: tuple[Source, ...]
+    """What was read."""
+    settings: dict[str, Any]
+    """Every option that can change the content."""
+    code_version: str
+    """See :func:`tootsie.datasets.provenance.code_version`."""
+    shards: tuple[ShardEntry, ...]
+    """In reading order."""
+    documents: int = Field(ge=0)
+    """Rows of all shards."""
+    tokens: int = Field(ge=0)
+    """Ids of all shards."""
+    bytes: int = Field(ge=0)
+    """UTF-8 bytes of all texts."""
+    accounting: Accounting
+    """Documents read, written, and dropped by reason (``empty_text``, ``other_split``)."""
+    counters: dict[str, int] = Field(default_factory=dict)
+    """What was mended on the way, for example ``lone_surrogates_replaced``."""
+    first_tokens: tuple[TokenCount, ...] = ()
+    """The most frequent first ids of documents: a lost BOS shows here."""
+    last_tokens: tuple[TokenCount, ...] = ()
+    """The most frequent last ids: with ``add_eos`` only the EOS."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Ledger:
+        for field in ("documents", "tokens", "bytes"):
+            total = sum(getattr(shard, field) for shard in self.shards)
+            if total != getattr(self, field):
+                raise ValueError(f"{field} is {getattr(self, field):,} but the shards have {total:,}")
+        if self.accounting.written != self.documents:
+            raise ValueError(f"accounting.written is {self.accounting.written:,}, not {self.documents:,} as documents")
+        if self.accounting.read != self.accounting.written + sum(self.accounting.dropped.values()):
+            raise ValueError("accounting: read is not written + dropped")
+        paths = [shard.path for shard in self.shards]
+        if len(set(paths)) != len(paths):
+            raise ValueError("shards: a path stands there twice")
+        return self
+
+    def to_json(self) -> bytes:
+        """Return the canonical content of ``ledger.json``: equal ledgers give equal bytes."""
+        return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def ledger_url(folder: str) -> str:
+    """Return where the ledger of a cache lies."""
+    return storage.join(folder, LEDGER_NAME)
+
+
+def save_ledger(folder: str, ledger: Ledger) -> None:
+    """Write ``ledger.json`` atomically.
+
+    Raises:
+      ConservationError: documents read differ from those written and dropped.
+    """
+    ledger.accounting.check(f"tokenize {ledger.name}")
+    storage.write_bytes(ledger_url(folder), ledger.to_json())
+
+
+def load_ledger(folder: str) -> tuple[Ledger, str]:
+    """Return the ledger of a finished cache and the SHA-256 of its file.
+
+    Raises:
+      ArtefactError: it is missing (the cache is not finished), not valid, or of another version.
+    """
+    url = ledger_url(folder)
+    if not storage.exists(url):
+        raise ArtefactError(
+            "no ledger, so this is not a finished token cache",
+            file=url,
+            remedy="Check the path, or run tootsie tokenize build again: it continues",
+        )
+    content = storage.read_bytes(url)
+    try:
+        raw = json.loads(content)
+    except ValueError as error:
+        raise ArtefactError("the ledger is not JSON", file=url, value=str(error), remedy="Build the cache again") from None
+    if isinstance(raw, dict) and raw.get("format") != FORMAT:
+        raise ArtefactError(
+            "another ledger version", file=url, field="format", value=raw.get("format"), remedy=f"This code reads {FORMAT}"
+        )
+    try:
+        ledger = Ledger.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        value = first["input"] if isinstance(first["input"], str | int | float | bool) else None
+        remedy = "A ledger is never edited by hand; build the cache again, or copy the ledger again"
+        if first["type"] == "extra_forbidden" and first["loc"]:
+            near = difflib.get_close_matches(str(first["loc"][-1]), _field_names(), n=1)
+            remedy = (f"Did you mean {near[0]}? " if near else "") + remedy
+        problem = first["msg"].removeprefix("Value error, ")
+        problem = problem[:1].lower() + problem[1:]
+        raise ArtefactError(
+            f"not a valid ledger: {problem}", file=url, field=field or None, value=value, remedy=remedy
+        ) from None
+    return ledger, hashlib.sha256(content).hexdigest()
+
+
+def _field_names() -> list[str]:
+    models = (Ledger, TokenizerIdentity, ShardEntry, Source, SourceFile, EngineInfo, Accounting, TokenCount)
+    return sorted({name for model in models for name in model.model_fields})

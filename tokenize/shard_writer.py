@@ -1,0 +1,210 @@
+"""Write one shard of a token cache: an Arrow IPC file that appears whole or not at all.
+
+Layout: record batches of at most :data:`BATCH_TOKENS` ids (a longer document has a batch of its own), uncompressed so that
+the file can be memory-mapped. The schema's metadata names the shard and the tokenizer, so that a shard that lies in
+another's place is recognised without reading it. Equal documents give equal bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+from tootsie.datasets import storage
+from tootsie.tokenize.identity import TokenizerIdentity
+from tootsie.tokenize.ledger import FORMAT, ShardEntry
+
+BATCH_TOKENS = 2**20
+"""Ids of one record batch, at most; part of what makes shard bytes reproducible."""
+BATCH_DOCUMENTS = 2**16
+"""Documents of one record batch, at most."""
+_IPC_OPTIONS = pa.ipc.IpcWriteOptions(metadata_version=pa.ipc.MetadataVersion.V5, compression=None)
+
+
+def shard_path(number: int, count: int) -> str:
+    """Return the path of shard ``number`` of ``count``, relative to the ledger."""
+    return f"shards/{number:05d}-of-{count:05d}.arrow"
+
+
+def shard_schema(identity: TokenizerIdentity, path: str, *, loss_spans: bool = False) -> pa.Schema:
+    """Return the schema of a shard.
+
+    Args:
+      identity: decides the width of the ids.
+      path: the shard's own path, kept in the metadata.
+      loss_spans: whether the column ``loss_spans`` is there.
+    """
+    ids = pa.uint16() if identity.dtype == "uint16" else pa.uint32()
+    fields = [
+        pa.field("input_ids", pa.large_list(pa.field("item", ids, nullable=False)), nullable=False),
+        pa.field("document_id", pa.string(), nullable=False),
+        pa.field("byte_length", pa.int64(), nullable=False),
+    ]
+    if loss_spans:
+        span = pa.struct([pa.field("start", pa.int32(), nullable=False), pa.field("end", pa.int32(), nullable=False)])
+        fields.append(pa.field("loss_spans", pa.list_(pa.field("item", span, nullable=False)), nullable=True))
+    metadata = {"format": FORMAT, "shard": path, "tokenizer_fingerprint": identity.fingerprint}
+    return pa.schema(fields, metadata=metadata)
+
+
+class ShardWriter:
+    """Collects documents and writes them batch by batch; memory is that of one batch and one document."""
+
+    def __init__(self, writer: Any, schema: pa.Schema, identity: TokenizerIdentity) -> None:
+        self._writer = writer
+        self._schema = schema
+        self._dtype = np.dtype(identity.dtype)
+        self._vocabulary_size = identity.vocabulary_size
+        self._loss_spans = "loss_spans" in schema.names
+        self.documents = 0
+        self.tokens = 0
+        self.bytes = 0
+        self.first_tokens: Counter[int] = Counter()
+        self.last_tokens: Counter[int] = Counter()
+        self._clear()
+
+    def append(
+        self,
+        document_id: str,
+        ids: np.ndarray,
+        byte_length: int,
+        loss_spans: Sequence[tuple[int, int]] | None = None,
+    ) -> None:
+        """Add one document.
+
+        Args:
+          document_id: its id in the corpus.
+          ids: its tokens, uint32[n] with n ≥ 1, BOS and EOS included.
+          byte_length: UTF-8 bytes of its text.
+          loss_spans: half-open ranges of tokens that carry loss; ``None`` means all.
+        """
+        assert len(ids) > 0, f"{document_id}: a document without tokens"
+        top = int(ids.max())
+        assert top < self._vocabulary_size, f"{document_id}: id {top} is not below {self._vocabulary_size}"
+        assert loss_spans is None or self._loss_spans, "the schema has no loss_spans"
+        if self._ids and (self._batch_tokens + len(ids) > BATCH_TOKENS or len(self._ids) >= BATCH_DOCUMENTS):
+            self.flush()
+        self._ids.append(ids.astype(self._dtype))
+        self._document_ids.append(document_id)
+        self._byte_lengths.append(byte_length)
+        self._spans.append(loss_spans)
+        self._batch_tokens += len(ids)
+        self.documents += 1
+        self.tokens += len(ids)
+        self.bytes += byte_length
+        self.first_tokens[int(ids[0])] += 1
+        self.last_tokens[int(ids[-1])] += 1
+
+    def flush(self) -> None:
+        """Write what was collected as one record batch."""
+        if not self._ids:
+            return
+        offsets = np.zeros(len(self._ids) + 1, np.int64)
+        np.cumsum([len(ids) for ids in self._ids], out=offsets[1:])
+        list_type = self._schema.field("input_ids").type
+        values = pa.array(np.concatenate(self._ids))
+        columns = [
+            pa.LargeListArray.from_arrays(pa.array(offsets), values, type=list_type),
+            pa.array(self._document_ids, pa.string()),
+            pa.array(np.asarray(self._byte_lengths, np.int64)),
+        ]
+        if self._loss_spans:
+            spans = [
+                None if row is None else [{"start": start, "end": end} for start, end in row] for row in self._spans
+            ]
+            columns.append(pa.array(spans, self._schema.field("loss_spans").type))
+        self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
+        self._clear()
+
+    def _clear(self) -> None:
+        self._ids: list[np.ndarray] = []
+        self._document_ids: list[str] = []
+        self._byte_lengths: list[int] = []
+        self._spans: list[Sequence[tuple[int, int]] | None] = []
+        self._batch_tokens = 0
+
+
+class _Hashing:
+    """A writable stream that keeps the size and hash of all that goes through it."""
+
+    closed = False
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.digest = xxhash.xxh3_128()
+        self.size = 0
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        self.digest.update(view)
+        self.size += view.nbytes
+        self._stream.write(view)
+        return view.nbytes
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class OpenShard:
+    """The shard being written; :attr:`entry` is there when the file is."""
+
+    def __init__(self, writer: ShardWriter) -> None:
+        self.writer = writer
+        self.entry: ShardEntry | None = None
+
+
+@contextlib.contextmanager
+def write_shard(
+    folder: str, path: str, identity: TokenizerIdentity, *, loss_spans: bool = False
+) -> Iterator[OpenShard]:
+    """Write a shard; it appears when the block ends without an exception.
+
+    Example::
+
+        with write_shard(folder, shard_path(0, 1), tokenizer.identity) as shard:
+            shard.writer.append("page-1", tokenizer.encode_document(text), len(text.encode()))
+        shard.entry
+
+    Args:
+      folder: the cache.
+      path: from :func:`shard_path`.
+      identity: the tokenizer's.
+      loss_spans: whether documents carry loss spans.
+    """
+    schema = shard_schema(identity, path, loss_spans=loss_spans)
+    with storage.atomic_write(storage.join(folder, path)) as stream:
+        hashing = _Hashing(stream)
+        with pa.ipc.new_file(pa.PythonFile(hashing, "w"), schema, options=_IPC_OPTIONS) as arrow:
+            writer = ShardWriter(arrow, schema, identity)
+            shard = OpenShard(writer)
+            yield shard
+            writer.flush()
+    shard.entry = ShardEntry(
+        path=path,
+        documents=writer.documents,
+        tokens=writer.tokens,
+        bytes=writer.bytes,
+        size=hashing.size,
+        xxh3_128=hashing.digest.hexdigest(),
+    )
