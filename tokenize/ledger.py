@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.provenance import fingerprint
 from tootsie.tokenize.identity import TokenizerIdentity
 
 LEDGER_NAME = "ledger.json"
@@ -122,6 +123,8 @@ class Ledger(BaseModel):
     """The most frequent first ids of documents: a lost BOS shows here."""
     last_tokens: tuple[TokenCount, ...] = ()
     """The most frequent last ids: with ``add_eos`` only the EOS."""
+    hash: str = ""
+    """SHA-256 of the canonical JSON of all other fields; set by :meth:`sealed`."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Ledger:
@@ -138,6 +141,14 @@ class Ledger(BaseModel):
             raise ValueError("shards: a path stands there twice")
         return self
 
+    def content_hash(self) -> str:
+        """Return what :attr:`hash` must be."""
+        return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
+
+    def sealed(self) -> Ledger:
+        """Return the ledger with its hash."""
+        return self.model_copy(update={"hash": self.content_hash()})
+
     def to_json(self) -> bytes:
         """Return the canonical content of ``ledger.json``: equal ledgers give equal bytes."""
         return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
@@ -149,13 +160,13 @@ def ledger_url(folder: str) -> str:
 
 
 def save_ledger(folder: str, ledger: Ledger) -> None:
-    """Write ``ledger.json`` atomically.
+    """Seal the ledger and write ``ledger.json`` atomically.
 
     Raises:
       ConservationError: documents read differ from those written and dropped.
     """
     ledger.accounting.check(f"tokenize {ledger.name}")
-    storage.write_bytes(ledger_url(folder), ledger.to_json())
+    storage.write_bytes(ledger_url(folder), ledger.sealed().to_json())
 
 
 def load_ledger(folder: str) -> tuple[Ledger, str]:
@@ -195,6 +206,14 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
         raise ArtefactError(
             f"not a valid ledger: {problem}", file=url, field=field or None, value=value, remedy=remedy
         ) from None
+    if ledger.hash != ledger.content_hash():
+        raise ArtefactError(
+            "the ledger was changed after it was written",
+            file=url,
+            field="hash",
+            value=ledger.hash,
+            remedy="A ledger is never edited by hand; build the cache again, or copy the ledger again",
+        )
     return ledger, hashlib.sha256(content).hexdigest()
 
 

@@ -1,0 +1,84 @@
+"""Which documents go into which shard: decided by the input alone, before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tootsie.tokenize.sources import DocumentFile
+
+BYTES_PER_TOKEN = 4
+"""Text bytes that a token stands for, about: what shard sizes are reckoned with."""
+SHARD_TOKENS = 2**24
+"""Default target size of a shard, in tokens."""
+SPREAD_BYTES = 2 * 2**20
+"""Small inputs get a shard for each so many bytes, up to :data:`SPREAD_SHARDS`, so that all cores have work."""
+SPREAD_SHARDS = 8
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Consecutive documents of one file."""
+
+    url: str
+    first: int
+    """Zero-based number of the first document within the file."""
+    stop: int
+    """End, exclusive."""
+
+
+def shard_count(
+    weight: int, documents: int, *, shards: int | None = None, shard_tokens: int | None = None, share: float = 1.0
+) -> int:
+    """Return how many shards to write; never more than documents.
+
+    Args:
+      weight: bytes of text.
+      documents: documents.
+      shards: the number that was asked for, if any.
+      shard_tokens: the target size that was asked for, in tokens.
+      share: the share of the text that goes into these shards.
+    """
+    if shards is None:
+        expected = int(weight * share)
+        shards = -(-expected // (BYTES_PER_TOKEN * (shard_tokens or SHARD_TOKENS)))
+        if shard_tokens is None:
+            shards = max(shards, min(SPREAD_SHARDS, expected // SPREAD_BYTES))
+    return max(1, min(shards, documents))
+
+
+def cut(files: Sequence[DocumentFile], count: int) -> list[tuple[Slice, ...]]:
+    """Cut the files, in order, into ``count`` runs of documents of about the same weight.
+
+    Every document is in exactly one run. Within a file, documents count as equally heavy.
+    """
+    total = sum(file.weight for file in files)
+    runs: list[list[Slice]] = [[] for _ in range(count)]
+    number = before = 0
+    for file in files:
+        first = 0
+        while first < file.documents:
+            # The run ends where its share of the weight does; the last one takes all that is left.
+            end = total * (number + 1) // count - before
+            whole = number == count - 1 or end >= file.weight
+            stop = file.documents if whole else max(first, file.documents * end // file.weight)
+            if stop > first:
+                runs[number].append(Slice(file.url, first, stop))
+                first = stop
+            if not whole:
+                number += 1
+        before += file.weight
+    return [tuple(run) for run in runs]
+
+
+def limited(files: Sequence[DocumentFile], limit: int | None) -> list[DocumentFile]:
+    """Return the files cut to the first ``limit`` documents in all."""
+    if limit is None:
+        return list(files)
+    kept = []
+    for file in files:
+        documents = min(file.documents, limit)
+        if documents:
+            kept.append(DocumentFile(file.url, documents, max(1, file.weight * documents // file.documents)))
+        limit -= documents
+    return kept

@@ -1,0 +1,136 @@
+"""Check every byte of a token cache against its ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+from tootsie.datasets import storage
+from tootsie.datasets.errors import ArtefactError
+from tootsie.tokenize.cache import TokenCache, check_sizes
+from tootsie.tokenize.ledger import Ledger, ShardEntry, TokenCount, ledger_url
+from tootsie.tokenize.shard_reader import REMEDY, ShardReader
+
+HISTOGRAM_SIZE = 16
+"""Tokens that a histogram in a ledger names."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a full check read, all of it as the ledger says."""
+
+    shards: int
+    """Files."""
+    documents: int
+    """Rows."""
+    tokens: int
+    """Ids."""
+    size: int
+    """Bytes."""
+    first_tokens: tuple[TokenCount, ...]
+    """The most frequent first ids of documents."""
+    last_tokens: tuple[TokenCount, ...]
+    """The most frequent last ids."""
+
+
+def verify(cache: TokenCache, progress: Callable[[ShardEntry], None] | None = None) -> Verification:
+    """Read everything: checksums, counts, that each id is in the vocabulary, BOS and EOS of each document, histograms.
+
+    Args:
+      cache: an opened cache.
+      progress: called after each shard.
+
+    Raises:
+      ArtefactError: the first thing that is not as the ledger says.
+    """
+    ledger = cache.ledger
+    check_sizes(cache.url, ledger)
+    first_tokens: Counter[int] = Counter()
+    last_tokens: Counter[int] = Counter()
+    for entry in ledger.shards:
+        url = storage.join(cache.url, entry.path)
+        found = xxh3_128(url)
+        if found != entry.xxh3_128:
+            raise ArtefactError(
+                f"the checksum differs from the ledger's {entry.xxh3_128}", file=url, value=found, remedy=REMEDY
+            )
+        _check_content(ShardReader(cache.url, entry, ledger.tokenizer), ledger, first_tokens, last_tokens)
+        if progress is not None:
+            progress(entry)
+    verification = Verification(
+        shards=len(ledger.shards),
+        documents=ledger.documents,
+        tokens=ledger.tokens,
+        size=sum(entry.size for entry in ledger.shards),
+        first_tokens=histogram(first_tokens),
+        last_tokens=histogram(last_tokens),
+    )
+    for field in ("first_tokens", "last_tokens"):
+        if getattr(verification, field) != getattr(ledger, field):
+            raise ArtefactError(
+                "the histogram differs from the shards", file=ledger_url(cache.url), field=field, remedy=REMEDY
+            )
+    return verification
+
+
+def histogram(counts: Counter[int]) -> tuple[TokenCount, ...]:
+    """Return the most frequent tokens, ties by id."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:HISTOGRAM_SIZE]
+    return tuple(TokenCount(token=token, documents=documents) for token, documents in ordered)
+
+
+def xxh3_128(url: str) -> str:
+    """Return the XXH3 128-bit checksum of a file, 32 hex digits."""
+    digest = xxhash.xxh3_128()
+    with storage.open_binary(url) as stream:
+        while chunk := stream.read(2**20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _check_content(
+    shard: ShardReader, ledger: Ledger, first_tokens: Counter[int], last_tokens: Counter[int]
+) -> None:
+    identity = ledger.tokenizer
+    total_bytes = 0
+    for batch in shard.batches:
+        try:
+            batch.columns.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise _fault(shard, batch.first_row, str(error)) from None
+        if not batch.columns.num_rows:
+            continue
+        lengths = np.diff(batch.offsets)
+        if int(lengths.min()) < 1:
+            raise _fault(shard, batch.first_row + int(lengths.argmin()), "a document without tokens")
+        if int(batch.ids.max()) >= identity.vocabulary_size:
+            row = int(np.searchsorted(batch.offsets, int(batch.ids.argmax()), "right")) - 1
+            raise _fault(
+                shard,
+                batch.first_row + row,
+                f"id {int(batch.ids.max())} is outside the vocabulary of {identity.vocabulary_size:,}",
+            )
+        ends = (
+            (identity.add_bos, identity.bos_id, batch.ids[batch.offsets[:-1]], "begin with BOS", first_tokens),
+            (identity.add_eos, identity.eos_id, batch.ids[batch.offsets[1:] - 1], "end with EOS", last_tokens),
+        )
+        for required, special, found, verb, counts in ends:
+            if required and (found != special).any():
+                row = int((found != special).argmax())
+                raise _fault(shard, batch.first_row + row, f"the document does not {verb} ({special})")
+            values, times = np.unique(found, return_counts=True)
+            counts.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
+        total_bytes += int(np.asarray(batch.columns.column("byte_length")).sum())
+    if total_bytes != shard.entry.bytes:
+        raise ArtefactError(
+            f"its texts have {total_bytes:,} bytes, the ledger says {shard.entry.bytes:,}", file=shard.url, remedy=REMEDY
+        )
+
+
+def _fault(shard: ShardReader, row: int, problem: str) -> ArtefactError:
+    return ArtefactError(problem, file=shard.url, field=f"row {row}", remedy=REMEDY)
