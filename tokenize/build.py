@@ -24,9 +24,17 @@ from tootsie.datasets.provenance import code_version, fingerprint
 from tootsie.tokenize.cache import TokenCache, check_sizes
 from tootsie.tokenize.hold_out import check_fraction, is_held_out
 from tootsie.tokenize.identity import TokenizerIdentity, require_same
-from tootsie.tokenize.ledger import LEDGER_NAME, EngineInfo, Ledger, ShardEntry, Source, load_ledger, save_ledger
-from tootsie.tokenize.sharding import Slice, cut, limited, shard_count
+from tootsie.tokenize.ledger import (
+    LEDGER_NAME,
+    EngineInfo,
+    Ledger,
+    ShardEntry,
+    Source,
+    load_ledger,
+    save_ledger,
+)
 from tootsie.tokenize.shard_writer import shard_path, write_shard
+from tootsie.tokenize.sharding import Slice, cut, limited, shard_count
 from tootsie.tokenize.sources import Corpus, find_corpora, read_records
 from tootsie.tokenize.tokenizers import DEFAULT_TOKENIZER, load_tokenizer
 from tootsie.tokenize.verification import histogram, xxh3_128
@@ -138,7 +146,11 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
       UserError: bad input or settings, or the output was made from something else.
     """
     check_fraction(settings.validation_fraction)
-    for field, value in (("--shards", settings.shards), ("--shard-tokens", settings.shard_tokens), ("--limit", settings.limit)):
+    for field, value in (
+        ("--shards", settings.shards),
+        ("--shard-tokens", settings.shard_tokens),
+        ("--limit", settings.limit),
+    ):
         if value is not None and value < 1:
             raise SpecError("must be at least 1", field=field, value=value)
     if settings.shards is not None and settings.shard_tokens is not None:
@@ -276,7 +288,13 @@ def build_shard(task: ShardTask) -> str:
 def finished_shards(jobs: Iterable[Job]) -> int:
     """Return how many shards of unfinished caches have their receipt."""
     return sum(
-        len([name for name in storage.list_files(storage.join(job.folder, PROGRESS)) if name.endswith(".receipt.json")])
+        len(
+            [
+                name
+                for name in storage.list_files(storage.join(job.folder, PROGRESS))
+                if name.endswith(".receipt.json")
+            ]
+        )
         for job in jobs
     )
 
@@ -300,7 +318,8 @@ def _runs(
     if not documents:
         raise InputError(
             "the input holds no document",
-            file=", ".join(file.url for corpus in corpora for file in corpus.files)[:200] or corpora[0].source.source,
+            file=", ".join(file.url for corpus in corpora for file in corpus.files)[:200]
+            or corpora[0].source.source,
             remedy="A cache of nothing is never made; check the input",
         )
     weight = sum(file.weight for file in files)
@@ -367,7 +386,11 @@ def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
         items = enumerate(value)
     else:
         return {prefix: value}
-    return {k: v for name, part in items for k, v in _flat(part, f"{prefix}.{name}" if prefix else str(name)).items()}
+    return {
+        k: v
+        for name, part in items
+        for k, v in _flat(part, f"{prefix}.{name}" if prefix else str(name)).items()
+    }
 
 
 def _prepare(job: Job) -> None:
@@ -426,7 +449,9 @@ def _ledger(job: Job) -> Ledger:
     for task in job.tasks:
         url = _receipt_url(job.folder, task.path)
         if not storage.exists(url):
-            raise ArtefactError("the pipeline ended without this shard", file=url, remedy="Run the same command again")
+            raise ArtefactError(
+                "the pipeline ended without this shard", file=url, remedy="Run the same command again"
+            )
         receipt = Receipt.model_validate_json(storage.read_bytes(url))
         assert receipt.build == task.build, f"{url}: the receipt of another build"
         receipts.append(receipt)

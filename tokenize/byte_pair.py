@@ -48,7 +48,9 @@ def parse_ranks(content: bytes, file: str) -> dict[bytes, int]:
             remedy="Is the file whole?",
         )
     if sorted(ranks.values()) != list(range(len(ranks))):
-        raise InputError("ranks must run from 0 without gaps or repeats", file=file, remedy="Is the file whole?")
+        raise InputError(
+            "ranks must run from 0 without gaps or repeats", file=file, remedy="Is the file whole?"
+        )
     return ranks
 
 

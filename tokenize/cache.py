@@ -91,7 +91,9 @@ class TokenCache:
         """
         ledger, digest = load_ledger(url)
         if not ledger.documents:
-            raise ArtefactError("the cache holds no document", file=ledger_url(url), remedy="Tokenize more documents")
+            raise ArtefactError(
+                "the cache holds no document", file=ledger_url(url), remedy="Tokenize more documents"
+            )
         check_sizes(url, ledger)
         return cls(url, ledger, digest)
 
@@ -236,7 +238,9 @@ def check_sizes(url: str, ledger: Ledger) -> None:
         file = storage.join(url, shard.path)
         if name not in sizes or shard.path != f"shards/{name}":
             raise ArtefactError(
-                "the ledger lists a shard that is missing", file=file, remedy="Copy it again, or build the cache again"
+                "the ledger lists a shard that is missing",
+                file=file,
+                remedy="Copy it again, or build the cache again",
             )
         if sizes[name] != shard.size:
             raise ArtefactError(

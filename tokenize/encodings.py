@@ -49,9 +49,13 @@ def tootsie_16k(add_bos: bool | None, add_eos: bool | None) -> BytePairTokenizer
     path = VOCABULARIES / f"{name}.tiktoken"
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != description["ranks_sha256"]:
-        raise ArtefactError("the embedded vocabulary is damaged", file=path, remedy="Install the package again")
+        raise ArtefactError(
+            "the embedded vocabulary is damaged", file=path, remedy="Install the package again"
+        )
     if add_bos:
-        raise SpecError("the vocabulary has no BOS", field="add_bos", value=add_bos, remedy="Leave the option out")
+        raise SpecError(
+            "the vocabulary has no BOS", field="add_bos", value=add_bos, remedy="Leave the option out"
+        )
     return BytePairTokenizer(
         name,
         pattern=description["pattern"],
@@ -162,14 +166,14 @@ def _files_at_hand(name: str, location: str | None) -> Iterator[None]:
     """Let tiktoken's loader read its cache or ``location``, and nothing else."""
     import tiktoken.load
 
-    def read_file(url: str) -> bytes:
+    def read_file(blobpath: str) -> bytes:
         if location is not None:
             return storage.read_bytes(location)
         raise SpecError(
             f"the ranks of {name} are not on this machine, and nothing is fetched behind your back",
             field="tokenizer",
             value=name,
-            remedy=f"Fetch {url} and name the file: {name}:/path/to/file; or set TIKTOKEN_CACHE_DIR to tiktoken's cache",
+            remedy=f"Fetch {blobpath} and name the file: {name}:/path/to/file; or set TIKTOKEN_CACHE_DIR to tiktoken's cache",
         )
 
     original = tiktoken.load.read_file
@@ -178,7 +182,10 @@ def _files_at_hand(name: str, location: str | None) -> Iterator[None]:
         yield
     except ValueError as error:
         raise InputError(
-            f"not the ranks of {name}", file=location, value=str(error).split("(")[0], remedy="Fetch the file again"
+            f"not the ranks of {name}",
+            file=location,
+            value=str(error).split("(")[0],
+            remedy="Fetch the file again",
         ) from None
     finally:
         tiktoken.load.read_file = original

@@ -57,7 +57,9 @@ class HuggingFaceTokenizer(Tokenizer):
         self._byte_level = any(
             '"ByteLevel"' in json.dumps(description.get(part)) for part in ("pre_tokenizer", "decoder")
         )
-        self._specials = {t["id"]: t["content"] for t in description.get("added_tokens", ()) if t.get("special")}
+        self._specials = {
+            t["id"]: t["content"] for t in description.get("added_tokens", ()) if t.get("special")
+        }
         config = _config_beside(location)
         eos_id = self._id_of(config.get("eos_token"))
         if eos_id is None:
@@ -73,11 +75,19 @@ class HuggingFaceTokenizer(Tokenizer):
         if add_bos is None:
             add_bos = bool(config.get("add_bos_token", False))
         if add_bos and bos_id is None:
-            raise SpecError("add_bos is asked for but no BOS is known", file=location, remedy="Add bos_token to its config")
+            raise SpecError(
+                "add_bos is asked for but no BOS is known",
+                file=location,
+                remedy="Add bos_token to its config",
+            )
         folder = location.rstrip("/").split("/")[-2:-1]
         self._identify(
             "huggingface:" + (folder[0] if folder and folder[0] else "tokenizer"),
-            {"tokenizer_json": {key: value for key, value in description.items() if key not in ("truncation", "padding")}},
+            {
+                "tokenizer_json": {
+                    key: value for key, value in description.items() if key not in ("truncation", "padding")
+                }
+            },
             vocabulary_size=max(self._tokenizer.get_vocab(with_added_tokens=True).values()) + 1,
             bos_id=bos_id,
             eos_id=eos_id,
@@ -109,7 +119,9 @@ class HuggingFaceTokenizer(Tokenizer):
             return super().decode(listed)
         unknown = next((token for token in listed if self._tokenizer.id_to_token(token) is None), None)
         if unknown is not None:
-            raise ArtefactError("the vocabulary has no such id", value=unknown, remedy="Is it this tokenizer's?")
+            raise ArtefactError(
+                "the vocabulary has no such id", value=unknown, remedy="Is it this tokenizer's?"
+            )
         return self._tokenizer.decode(listed, skip_special_tokens=False)
 
     def _id_of(self, token: Any) -> int | None:
@@ -118,7 +130,9 @@ class HuggingFaceTokenizer(Tokenizer):
 
 
 def _config_beside(location: str) -> dict[str, Any]:
-    url = location.rsplit("/", 1)[0] + "/tokenizer_config.json" if "/" in location else "tokenizer_config.json"
+    url = (
+        location.rsplit("/", 1)[0] + "/tokenizer_config.json" if "/" in location else "tokenizer_config.json"
+    )
     if not storage.exists(url):
         return {}
     try:

@@ -146,7 +146,9 @@ class Tokenizer(abc.ABC):
             return b"".join([self.token_bytes(int(token)) for token in ids])
         except KeyError as error:
             raise ArtefactError(
-                f"the vocabulary of {self.identity.name} has no such id", value=error.args[0], remedy="Is it this tokenizer's?"
+                f"the vocabulary of {self.identity.name} has no such id",
+                value=error.args[0],
+                remedy="Is it this tokenizer's?",
             ) from None
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -160,7 +162,11 @@ class Tokenizer(abc.ABC):
     def _framed(self, ids: np.ndarray) -> np.ndarray:
         bos = [self._bos_id] if self._add_bos else []
         eos = [self._eos_id] if self._add_eos else []
-        return np.concatenate([np.asarray(bos, np.uint32), ids, np.asarray(eos, np.uint32)]) if bos or eos else ids
+        return (
+            np.concatenate([np.asarray(bos, np.uint32), ids, np.asarray(eos, np.uint32)])
+            if bos or eos
+            else ids
+        )
 
     def _identify(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import difflib
 import hashlib
 import json
@@ -16,7 +17,7 @@ from tootsie.datasets.provenance import fingerprint
 from tootsie.tokenize.identity import TokenizerIdentity
 
 LEDGER_NAME = "ledger.json"
-FORMAT = "tootsie-tokens/1"
+FORMAT: Literal["tootsie-tokens/1"] = "tootsie-tokens/1"
 
 
 class EngineInfo(BaseModel):
@@ -133,7 +134,9 @@ class Ledger(BaseModel):
             if total != getattr(self, field):
                 raise ValueError(f"{field} is {getattr(self, field):,} but the shards have {total:,}")
         if self.accounting.written != self.documents:
-            raise ValueError(f"accounting.written is {self.accounting.written:,}, not {self.documents:,} as documents")
+            raise ValueError(
+                f"accounting.written is {self.accounting.written:,}, not {self.documents:,} as documents"
+            )
         if self.accounting.read != self.accounting.written + sum(self.accounting.dropped.values()):
             raise ValueError("accounting: read is not written + dropped")
         paths = [shard.path for shard in self.shards]
@@ -149,7 +152,7 @@ class Ledger(BaseModel):
         """Return the ledger with its hash."""
         return self.model_copy(update={"hash": self.content_hash()})
 
-    def to_json(self) -> bytes:
+    def to_json(self) -> builtins.bytes:
         """Return the canonical content of ``ledger.json``: equal ledgers give equal bytes."""
         return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
 
@@ -186,10 +189,16 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
     try:
         raw = json.loads(content)
     except ValueError as error:
-        raise ArtefactError("the ledger is not JSON", file=url, value=str(error), remedy="Build the cache again") from None
+        raise ArtefactError(
+            "the ledger is not JSON", file=url, value=str(error), remedy="Build the cache again"
+        ) from None
     if isinstance(raw, dict) and raw.get("format") != FORMAT:
         raise ArtefactError(
-            "another ledger version", file=url, field="format", value=raw.get("format"), remedy=f"This code reads {FORMAT}"
+            "another ledger version",
+            file=url,
+            field="format",
+            value=raw.get("format"),
+            remedy=f"This code reads {FORMAT}",
         )
     try:
         ledger = Ledger.model_validate_json(content)

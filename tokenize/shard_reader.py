@@ -62,7 +62,9 @@ class ShardReader:
         self.entry = entry
         local = storage.local_path(self.url)
         try:
-            self._source = pa.memory_map(str(local)) if local else pa.PythonFile(storage.open_binary(self.url), "r")
+            self._source = (
+                pa.memory_map(str(local)) if local else pa.PythonFile(storage.open_binary(self.url), "r")
+            )
             reader = pa.ipc.open_file(self._source)
             self._check_schema(reader.schema, identity)
             batches: list[Batch] = []
@@ -109,10 +111,17 @@ class ShardReader:
         for key, value in (expected.metadata or {}).items():
             found = metadata.get(key, b"").decode("utf-8", "replace")
             if found != value.decode():
-                kind = {"shard": "another shard lies here", "tokenizer_fingerprint": "made by another tokenizer"}
+                kind = {
+                    "shard": "another shard lies here",
+                    "tokenizer_fingerprint": "made by another tokenizer",
+                }
                 name = key.decode()
                 raise ArtefactError(
-                    kind.get(name, "another shard format"), file=self.url, field=name, value=found, remedy=REMEDY
+                    kind.get(name, "another shard format"),
+                    file=self.url,
+                    field=name,
+                    value=found,
+                    remedy=REMEDY,
                 )
         if not schema.equals(expected):
             raise self._damaged("the columns are not those of a token cache")

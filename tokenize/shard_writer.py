@@ -47,7 +47,9 @@ def shard_schema(identity: TokenizerIdentity, path: str, *, loss_spans: bool = F
         pa.field("byte_length", pa.int64(), nullable=False),
     ]
     if loss_spans:
-        span = pa.struct([pa.field("start", pa.int32(), nullable=False), pa.field("end", pa.int32(), nullable=False)])
+        span = pa.struct(
+            [pa.field("start", pa.int32(), nullable=False), pa.field("end", pa.int32(), nullable=False)]
+        )
         fields.append(pa.field("loss_spans", pa.list_(pa.field("item", span, nullable=False)), nullable=True))
     metadata = {"format": FORMAT, "shard": path, "tokenizer_fingerprint": identity.fingerprint}
     return pa.schema(fields, metadata=metadata)
@@ -116,7 +118,8 @@ class ShardWriter:
         ]
         if self._loss_spans:
             spans = [
-                None if row is None else [{"start": start, "end": end} for start, end in row] for row in self._spans
+                None if row is None else [{"start": start, "end": end} for start, end in row]
+                for row in self._spans
             ]
             columns.append(pa.array(spans, self._schema.field("loss_spans").type))
         self._writer.write_batch(pa.record_batch(columns, schema=self._schema))

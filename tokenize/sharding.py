@@ -28,7 +28,12 @@ class Slice:
 
 
 def shard_count(
-    weight: int, documents: int, *, shards: int | None = None, shard_tokens: int | None = None, share: float = 1.0
+    weight: int,
+    documents: int,
+    *,
+    shards: int | None = None,
+    shard_tokens: int | None = None,
+    share: float = 1.0,
 ) -> int:
     """Return how many shards to write; never more than documents.
 

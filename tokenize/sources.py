@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import concurrent.futures
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -103,7 +101,9 @@ def read_records(url: str, first: int, stop: int) -> Iterator[TextRecord]:
             return
     if number < stop:
         raise InputError(
-            f"the file ends after {number:,} of {stop:,} documents", file=url, remedy="Was it changed meanwhile? Run again"
+            f"the file ends after {number:,} of {stop:,} documents",
+            file=url,
+            remedy="Was it changed meanwhile? Run again",
         )
 
 
@@ -169,14 +169,20 @@ def _loose_files(urls: list[str], name: str) -> Corpus:
                 file=url,
                 remedy=f"Names end in {', '.join(SUFFIXES)}, with .gz or .zst when compressed",
             )
-    folder = os.path.commonpath([os.path.dirname(url) for url in urls]) if len(urls) > 1 else os.path.dirname(urls[0])
+    folder = (
+        os.path.commonpath([os.path.dirname(url) for url in urls])
+        if len(urls) > 1
+        else os.path.dirname(urls[0])
+    )
     with concurrent.futures.ThreadPoolExecutor(_threads()) as pool:
         surveyed = list(pool.map(_survey, urls))
     entries = tuple(
         SourceFile(path=url.removeprefix(folder).lstrip("/"), sha256=digest, documents=file.documents)
         for url, (file, digest) in zip(urls, surveyed, strict=True)
     )
-    return Corpus(tuple(file for file, _ in surveyed), Source(manifest_sha256=None, source=name, files=entries))
+    return Corpus(
+        tuple(file for file, _ in surveyed), Source(manifest_sha256=None, source=name, files=entries)
+    )
 
 
 def _survey(url: str) -> tuple[DocumentFile, str]:

@@ -57,8 +57,9 @@ def load_tokenizer(name: str, *, add_bos: bool | None = None, add_eos: bool | No
         "no such tokenizer",
         field="tokenizer",
         value=name,
-        remedy=f"Did you mean {near[0]}?" if near else f"Use {DEFAULT_TOKENIZER}, llama3, a path to a tokenizer.json, or one of "
-        + ", ".join(known),
+        remedy=f"Did you mean {near[0]}?"
+        if near
+        else f"Use {DEFAULT_TOKENIZER}, llama3, a path to a tokenizer.json, or one of " + ", ".join(known),
     )
 
 

@@ -57,7 +57,10 @@ def verify(cache: TokenCache, progress: Callable[[ShardEntry], None] | None = No
         found = xxh3_128(url)
         if found != entry.xxh3_128:
             raise ArtefactError(
-                f"the checksum differs from the ledger's {entry.xxh3_128}", file=url, value=found, remedy=REMEDY
+                f"the checksum differs from the ledger's {entry.xxh3_128}",
+                file=url,
+                value=found,
+                remedy=REMEDY,
             )
         _check_content(ShardReader(cache.url, entry, ledger.tokenizer), ledger, first_tokens, last_tokens)
         if progress is not None:
@@ -73,7 +76,10 @@ def verify(cache: TokenCache, progress: Callable[[ShardEntry], None] | None = No
     for field in ("first_tokens", "last_tokens"):
         if getattr(verification, field) != getattr(ledger, field):
             raise ArtefactError(
-                "the histogram differs from the shards", file=ledger_url(cache.url), field=field, remedy=REMEDY
+                "the histogram differs from the shards",
+                file=ledger_url(cache.url),
+                field=field,
+                remedy=REMEDY,
             )
     return verification
 
@@ -116,8 +122,20 @@ def _check_content(
                 f"id {int(batch.ids.max())} is outside the vocabulary of {identity.vocabulary_size:,}",
             )
         ends = (
-            (identity.add_bos, identity.bos_id, batch.ids[batch.offsets[:-1]], "begin with BOS", first_tokens),
-            (identity.add_eos, identity.eos_id, batch.ids[batch.offsets[1:] - 1], "end with EOS", last_tokens),
+            (
+                identity.add_bos,
+                identity.bos_id,
+                batch.ids[batch.offsets[:-1]],
+                "begin with BOS",
+                first_tokens,
+            ),
+            (
+                identity.add_eos,
+                identity.eos_id,
+                batch.ids[batch.offsets[1:] - 1],
+                "end with EOS",
+                last_tokens,
+            ),
         )
         for required, special, found, verb, counts in ends:
             if required and (found != special).any():
@@ -128,7 +146,9 @@ def _check_content(
         total_bytes += int(np.asarray(batch.columns.column("byte_length")).sum())
     if total_bytes != shard.entry.bytes:
         raise ArtefactError(
-            f"its texts have {total_bytes:,} bytes, the ledger says {shard.entry.bytes:,}", file=shard.url, remedy=REMEDY
+            f"its texts have {total_bytes:,} bytes, the ledger says {shard.entry.bytes:,}",
+            file=shard.url,
+            remedy=REMEDY,
         )
 
 

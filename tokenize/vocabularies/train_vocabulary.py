@@ -19,6 +19,7 @@ import argparse
 import base64
 import hashlib
 import heapq
+import itertools
 import json
 import sys
 from collections import Counter, defaultdict
@@ -62,7 +63,7 @@ def train_ranks(pieces: Mapping[bytes, int], size: int) -> list[bytes]:
     counts: Counter[Pair] = Counter()
     places: defaultdict[Pair, set[int]] = defaultdict(set)
     for number, (word, count) in enumerate(words):
-        for pair in zip(word, word[1:], strict=False):
+        for pair in itertools.pairwise(word):
             counts[pair] += count
             places[pair].add(number)
     heap = [(-count, pair) for pair, count in counts.items()]
@@ -81,9 +82,9 @@ def train_ranks(pieces: Mapping[bytes, int], size: int) -> list[bytes]:
         changed: set[Pair] = set()
         for number in places.pop(pair):
             word, count = words[number]
-            before = Counter(zip(word, word[1:], strict=False))
+            before = Counter(itertools.pairwise(word))
             word[:] = _join(word, pair, rank)
-            after = Counter(zip(word, word[1:], strict=False))
+            after = Counter(itertools.pairwise(word))
             for other in before.keys() | after.keys():
                 difference = after[other] - before[other]
                 if difference:
@@ -123,8 +124,12 @@ def read_texts(path: Path) -> Iterator[str]:
 
 def main() -> None:
     """Train, and write ``OUT.tiktoken`` and ``OUT.json``."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("inputs", nargs="+", help="NAME=PATH[*WEIGHT]: a file or folder of .txt, .py, .rst, .jsonl, .tex, .md")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "inputs", nargs="+", help="NAME=PATH[*WEIGHT]: a file or folder of .txt, .py, .rst, .jsonl, .tex, .md"
+    )
     parser.add_argument("--out", required=True, help="path of the outputs without suffix")
     parser.add_argument("--size", type=int, default=VOCABULARY_SIZE)
     options = parser.parse_args()
@@ -135,7 +140,11 @@ def main() -> None:
         name, _, location = item.partition("=")
         location, _, weight = location.partition("*")
         root = Path(location)
-        files = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.suffix in suffixes and p.is_file())
+        files = (
+            [root]
+            if root.is_file()
+            else sorted(p for p in root.rglob("*") if p.suffix in suffixes and p.is_file())
+        )
         digest, size = hashlib.sha256(), 0
         found: Counter[bytes] = Counter()
         for path in files:
@@ -145,7 +154,9 @@ def main() -> None:
             found.update(count_pieces(read_texts(path)))
         factor = int(weight or 1)
         pieces.update({piece: count * factor for piece, count in found.items()})
-        inputs.append({"name": name, "files": len(files), "bytes": size, "weight": factor, "sha256": digest.hexdigest()})
+        inputs.append(
+            {"name": name, "files": len(files), "bytes": size, "weight": factor, "sha256": digest.hexdigest()}
+        )
         print(f"{name}: {len(files)} files, {size:,} bytes, {len(found):,} different pieces", file=sys.stderr)
     frequent = {piece: count for piece, count in pieces.items() if count > 1}
     tokens = train_ranks(frequent, options.size - len(SPECIALS))
