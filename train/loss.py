@@ -51,8 +51,8 @@ def scored_targets(
 def cross_entropy_full(
     hidden: Float[Array, "N D"],
     head: Float[Array, "V D"],
-    targets: Int[Array, "N"],
-    scored: Bool[Array, "N"],
+    targets: Int[Array, " N"],
+    scored: Bool[Array, " N"],
     z_weight: Float[Array, ""] | float,
 ) -> TokenSums:
     """Compute all logits at once, float32 ``[N, V]``: the definition, and the oracle of the tests."""
@@ -67,8 +67,8 @@ def cross_entropy_full(
 def cross_entropy(
     hidden: Float[Array, "N D"],
     head: Float[Array, "V D"],
-    targets: Int[Array, "N"],
-    scored: Bool[Array, "N"],
+    targets: Int[Array, " N"],
+    scored: Bool[Array, " N"],
     z_weight: Float[Array, ""] | float,
     block: int = BLOCK,
 ) -> TokenSums:

@@ -52,7 +52,7 @@ class Output(NamedTuple):
     head: jax.Array  # [V, D], float32: the output matrix, the embedding itself when tied.
 
 
-def rms_norm(x: Float[Array, "... D"], scale: Float[Array, "D"], epsilon: float) -> Float[Array, "... D"]:
+def rms_norm(x: Float[Array, "... D"], scale: Float[Array, " D"], epsilon: float) -> Float[Array, "... D"]:
     """Divide by the root of the mean square, in float32 (Zhang & Sennrich 2019)."""
     wide = x.astype(jnp.float32)
     wide = wide * jax.lax.rsqrt(jnp.mean(jnp.square(wide), axis=-1, keepdims=True) + epsilon)

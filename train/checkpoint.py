@@ -1,0 +1,272 @@
+"""Checkpoints that can be trusted: Orbax arrays, then a record with the checksum of every file, written last.
+
+    checkpoints/<step>/state/…        Orbax: weights, optimizer state, averaged weights
+    checkpoints/<step>/record.json    position, plan, consumption, settings, checksums; no record = not finished
+
+The newest is the one of the highest step, never of the latest timestamp. One that fails verification is set aside as
+``damaged-<step>`` and the one before it is used; if none is good the run stops. It never starts over by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import xxhash
+from fsspec.core import url_to_fs
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tootsie.datasets import storage
+from tootsie.datasets.errors import ArtefactError
+
+FORMAT = "tootsie-checkpoint/1"
+RECORD_NAME = "record.json"
+
+
+class FileDigest(BaseModel):
+    """Size and checksum of one file of a checkpoint."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    size: int
+    """Bytes."""
+    xxh3_128: str
+    """Of its bytes."""
+
+
+class CheckpointRecord(BaseModel):
+    """Everything about a checkpoint that is not an array."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: str = FORMAT
+    """Version of this layout."""
+    step: int
+    """Updates done."""
+    position: int
+    """Sequences drawn."""
+    tokens: int
+    """Tokens drawn."""
+    phase: str
+    """Phase of the last step."""
+    consumed: dict[str, int]
+    """Sequences drawn of each dataset."""
+    binding: dict[str, Any]
+    """What a resumed run must share: plan hash, architecture, precision, seed."""
+    config: dict[str, Any]
+    """The resolved configuration of the run, as in ``config.json``."""
+    lengths: dict[str, int]
+    """Bytes of each line file when this was written."""
+    temporary: bool = False
+    """Whether the next checkpoint may replace it."""
+    files: dict[str, FileDigest] = {}
+    """Every file below the checkpoint, by relative path; filled in by :func:`save`."""
+
+
+def steps_in(folder: str) -> list[int]:
+    """Return the steps of the finished checkpoints in ``folder``, newest first."""
+    filesystem, path = url_to_fs(folder)
+    if not filesystem.exists(path):
+        return []
+    names = [entry.rstrip("/").rsplit("/", 1)[-1] for entry in filesystem.ls(path, detail=False)]
+    finished = [
+        int(name) for name in names if name.isdecimal() and filesystem.exists(f"{path}/{name}/{RECORD_NAME}")
+    ]
+    return sorted(finished, reverse=True)
+
+
+def save(folder: str, state: Any, record: CheckpointRecord) -> CheckpointRecord:
+    """Write a checkpoint; return its record with the checksums. It is finished when this returns, and not before."""
+    url = storage.join(folder, str(record.step))
+    filesystem, path = url_to_fs(url)
+    if filesystem.exists(path):  # unfinished, or older than the one it replaces
+        storage.remove(storage.join(url, RECORD_NAME))
+        filesystem.rm(path, recursive=True)
+    with _checkpointer() as checkpointer:
+        checkpointer.save(_orbax_path(storage.join(url, "state")), state)
+        checkpointer.wait_until_finished()
+    record = record.model_copy(update={"files": _digests(url)})
+    content = json.dumps(record.model_dump(), indent=1, ensure_ascii=False) + "\n"
+    storage.write_bytes(storage.join(url, RECORD_NAME), content.encode())
+    return record
+
+
+def remove(folder: str, step: int) -> None:
+    """Delete the checkpoint of one step, its record first."""
+    filesystem, path = url_to_fs(storage.join(folder, str(step)))
+    storage.remove(storage.join(folder, str(step), RECORD_NAME))
+    filesystem.rm(path, recursive=True)
+
+
+def read_record(folder: str, step: int) -> CheckpointRecord:
+    """Return the record of a finished checkpoint.
+
+    Raises:
+      ArtefactError: it is not valid, or of another version.
+    """
+    url = storage.join(folder, str(step), RECORD_NAME)
+    try:
+        return CheckpointRecord.model_validate_json(storage.read_bytes(url))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise ArtefactError(f"not a valid checkpoint record: {first['msg']}", file=url, field=field) from None
+
+
+def verify(folder: str, step: int) -> CheckpointRecord:
+    """Compare every file of a checkpoint with its record.
+
+    Raises:
+      ArtefactError: a file is missing, added or differs, or the record is not valid.
+    """
+    record = read_record(folder, step)
+    url = storage.join(folder, str(step))
+    if record.format != FORMAT or record.step != step:
+        raise ArtefactError(
+            "the record is of another checkpoint", file=url, value=f"{record.format}, step {record.step}"
+        )
+    found = _digests(url)
+    for name in sorted(record.files.keys() | found.keys()):
+        if name not in found:
+            raise ArtefactError("a file of the checkpoint is missing", file=storage.join(url, name))
+        if name not in record.files:
+            raise ArtefactError("a file that is not in the record", file=storage.join(url, name))
+        if found[name] != record.files[name]:
+            raise ArtefactError("a file of the checkpoint is damaged", file=storage.join(url, name))
+    return record
+
+
+def newest_good(folder: str, tell: Callable[[str], None]) -> CheckpointRecord | None:
+    """Return the record of the newest checkpoint that verifies; ``None`` when none was ever finished.
+
+    Damaged ones are told and set aside.
+
+    Raises:
+      ArtefactError: checkpoints exist and none is good.
+    """
+    steps = steps_in(folder)
+    first_fault: ArtefactError | None = None
+    for step in steps:
+        try:
+            record = verify(folder, step)
+        except ArtefactError as fault:
+            first_fault = first_fault or fault
+            tell(f"checkpoint {step} is not usable: {fault}")
+            continue
+        for damaged in steps[: steps.index(step)]:
+            tell(f"checkpoint {damaged} is set aside as damaged-{damaged}; falling back to step {step}")
+            _set_aside(folder, damaged)
+        return record
+    if first_fault is not None:
+        raise ArtefactError(
+            f"none of {len(steps)} checkpoints is good; the newest: {first_fault}",
+            file=folder,
+            remedy="Restore one from a copy, or choose another 'out' to start from scratch",
+        )
+    return None
+
+
+def check_binding(expected: dict[str, Any], record: CheckpointRecord, folder: str) -> None:
+    """Refuse a checkpoint of another plan, model, precision or seed.
+
+    Raises:
+      ArtefactError: names the first setting that differs, with both values.
+    """
+    difference = first_difference(record.binding, expected)
+    if difference is not None:
+        field, before, now = difference
+        raise ArtefactError(
+            f"the checkpoint was made with {before!r}, this run has {now!r}",
+            file=storage.join(folder, str(record.step)),
+            field=field,
+            remedy="Undo the change, or choose another 'out' to start from scratch",
+        )
+
+
+def first_difference(before: Any, now: Any, path: str = "") -> tuple[str, Any, Any] | None:
+    """Return the path and both values of the first place where two JSON-like values differ, in sorted key order."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in sorted(before.keys() | now.keys()):
+            found = first_difference(before.get(key), now.get(key), f"{path}.{key}" if path else str(key))
+            if found is not None:
+                return found
+        return None
+    return None if before == now else (path, before, now)
+
+
+def restore(folder: str, step: int, like: Any) -> Any:
+    """Return the arrays of a checkpoint, in the structure of ``like`` (a tree of shapes and dtypes).
+
+    Raises:
+      ArtefactError: the stored tree has other leaves, shapes or dtypes.
+    """
+    sharding = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
+    target = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), like)
+    url = storage.join(folder, str(step), "state")
+    with _checkpointer() as checkpointer:
+        try:
+            state = checkpointer.restore(_orbax_path(url), target)
+        except (ValueError, KeyError, TypeError) as error:
+            text = " ".join(str(error).split())
+            raise ArtefactError("the stored arrays do not fit this model", file=url, value=text) from None
+    for wanted, found in zip(jax.tree.leaves(target), jax.tree.leaves(state), strict=True):
+        if wanted.shape != found.shape or wanted.dtype != found.dtype:
+            raise ArtefactError(
+                f"an array has shape {found.shape} {found.dtype}, this model needs {wanted.shape} {wanted.dtype}",
+                file=url,
+            )
+    return state
+
+
+def remove_unfinished(folder: str) -> list[str]:
+    """Delete checkpoint folders without a record, which an interrupted run left; return their names."""
+    filesystem, path = url_to_fs(folder)
+    if not filesystem.exists(path):
+        return []
+    leftovers = []
+    for entry in filesystem.ls(path, detail=False):
+        name = entry.rstrip("/").rsplit("/", 1)[-1]
+        if name.isdecimal() and not filesystem.exists(f"{path}/{name}/{RECORD_NAME}"):
+            filesystem.rm(entry, recursive=True)
+            leftovers.append(name)
+    return leftovers
+
+
+def _set_aside(folder: str, step: int) -> None:
+    filesystem, source = url_to_fs(storage.join(folder, str(step)))
+    target = url_to_fs(storage.join(folder, f"damaged-{step}"))[1]
+    if filesystem.exists(target):
+        filesystem.rm(target, recursive=True)
+    filesystem.mv(source, target, recursive=True)
+
+
+def _digests(url: str) -> dict[str, FileDigest]:
+    filesystem, path = url_to_fs(url)
+    digests = {}
+    for name in sorted(filesystem.find(path)):
+        relative = name[len(path) :].lstrip("/")
+        if relative == RECORD_NAME or relative.startswith(f"{RECORD_NAME}.tmp-"):
+            continue
+        digest, size = xxhash.xxh3_128(), 0
+        with filesystem.open(name, "rb") as stream:
+            while chunk := stream.read(2**22):
+                digest.update(chunk)
+                size += len(chunk)
+        digests[relative] = FileDigest(size=size, xxh3_128=digest.hexdigest())
+    return digests
+
+
+def _orbax_path(url: str) -> str:
+    """Orbax wants an absolute local path, or a URL."""
+    local = storage.local_path(url)
+    return url if local is None else str(local.absolute())
+
+
+def _checkpointer() -> Any:
+    import orbax.checkpoint
+
+    logging.getLogger("absl").setLevel(logging.WARNING)
+    return orbax.checkpoint.StandardCheckpointer()

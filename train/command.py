@@ -1,0 +1,166 @@
+"""``tootsie train RUN.yaml``: train, resume, export, sample."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+
+class _RunByDefault(TyperGroup):
+    """Makes ``train RUN.yaml`` short for ``train run RUN.yaml``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_RunByDefault,
+    no_args_is_help=True,
+    add_completion=False,
+    help="Train a model through the phases of a plan: tootsie train RUN.yaml",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command("run")
+def run_command(
+    run_file: Annotated[str, typer.Argument(metavar="RUN.yaml", help="The run file.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, train nothing.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Stop after that many steps, with a checkpoint.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the run file's seed.")] = None,
+) -> None:
+    """Train, or continue: the same command resumes from the newest good checkpoint."""
+    from tootsie.train.inputs import open_inputs
+    from tootsie.train.run_file import load_run_file
+
+    run = load_run_file(run_file)
+    if seed is not None:
+        run = run.model_copy(update={"seed": seed})
+    inputs = open_inputs(run, run_file)
+    if dry_run:
+        for line in describe(run, inputs):
+            typer.echo(line)
+        return
+
+    from tootsie.train.loop import train
+
+    summary = train(run, inputs, lambda line: print(line, flush=True), limit)
+    for line in summarise(run, summary):
+        typer.echo(line)
+
+
+@app.command("export")
+def export_command(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run file, or the folder of a run.")],
+    out: Annotated[str, typer.Argument(help="Folder for model.safetensors and config.json.")],
+    step: Annotated[int | None, typer.Option(help="Checkpoint; the newest by default.")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="hot or ema; ema by default where there is one.")
+    ] = None,
+) -> None:
+    """Write a checkpoint as a Hugging Face Llama."""
+    from tootsie.train.export import SpecialTokens, write_export
+    from tootsie.train.weights import load_weights, run_folder
+
+    loaded = load_weights(run_folder(run), step, _kind(weights))
+    config = loaded.record.config
+    origin = {
+        "weights": loaded.kind.value,
+        "step": loaded.record.step,
+        "tokens": loaded.record.tokens,
+        "plan": {key: config["plan"][key] for key in ("name", "hash")},
+        "tokenizer": {key: config["tokenizer"][key] for key in ("name", "fingerprint")},
+    }
+    identity = config["tokenizer"]
+    special = SpecialTokens(identity["bos_id"] if identity["add_bos"] else None, identity["eos_id"])
+    write_export(out, loaded.params, loaded.architecture, config["plan"]["sequence_length"], special, origin)
+    typer.echo(f"exported step {loaded.record.step:,} ({loaded.kind.value}) to {out}")
+
+
+@app.command("sample")
+def sample_command(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run file, or the folder of a run.")],
+    prompt: Annotated[list[str], typer.Option(help="Beginning to continue; give it once or more.")],
+    step: Annotated[int | None, typer.Option(help="Checkpoint; the newest by default.")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="hot or ema; ema by default where there is one.")
+    ] = None,
+    length: Annotated[str, typer.Option(help="New tokens for each prompt.")] = "64 tokens",
+    temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.7,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another text.")] = 0,
+) -> None:
+    """Let a checkpoint continue some text."""
+    from tootsie.datasets.errors import SpecError
+    from tootsie.tokenize.identity import TokenizerIdentity
+    from tootsie.tokenize.tokenizers import tokenizer_of
+    from tootsie.train.cadence import parse_duration
+    from tootsie.train.generate import make_generate, prompt_ids, until_end
+    from tootsie.train.inputs import token_count
+    from tootsie.train.weights import load_weights, run_folder
+
+    try:
+        new_tokens = token_count(parse_duration(length), "length")
+    except ValueError as error:
+        raise SpecError(str(error), field="--length") from None
+    loaded = load_weights(run_folder(run), step, _kind(weights))
+    identity = TokenizerIdentity.model_validate(loaded.record.config["tokenizer"])
+    tokenizer = tokenizer_of(identity, file=run)
+    generate = make_generate(loaded.model, new_tokens, temperature)
+    ids = generate(loaded.params, [prompt_ids(tokenizer, text) for text in prompt], seed)
+    for text, written in zip(prompt, ids, strict=True):
+        typer.echo(f"{text}{tokenizer.decode(until_end(written, identity.eos_id))}\n")
+
+
+def describe(run: Any, inputs: Any) -> list[str]:
+    """Return what a dry run prints: the model and the phases."""
+    from tootsie.train.architecture import flops_per_token, parameter_count
+
+    plan, architecture = inputs.plan, inputs.architecture
+    total = parameter_count(architecture)
+    flops = flops_per_token(architecture, plan.sequence_length)
+    lines = [
+        f"plan {plan.name} {plan.hash[:12]}, {plan.total_steps:,} steps of rows of {plan.sequence_length:,} tokens"
+    ]
+    lines.append(f"model {total:,} parameters, {flops / 1e6:,.1f} MFLOP per token; writes to {run.out}")
+    for phase in plan.phases:
+        peak = max(plan.learning_rate(step) for step in (phase.first_step, phase.end_step - 1))
+        lines.append(
+            f"  {phase.name}: steps {phase.first_step:,} to {phase.end_step:,}, batch {phase.batch_size:,}, "
+            f"learning rate up to {peak:.3g}, z-loss {phase.settings.z_loss:g}, EMA {phase.settings.ema_beta}"
+        )
+    lines += [
+        f"  held out: {data.name}, {data.documents:,} documents, {data.tokens:,} tokens"
+        for data in inputs.held_out
+    ]
+    return lines
+
+
+def summarise(run: Any, summary: Any) -> list[str]:
+    """Return what a run prints at its end."""
+    state = "finished" if summary.finished else "stopped by --limit; the same command continues"
+    progress = summary.progress
+    lines = [
+        f"{state}: step {progress.steps:,}, {progress.tokens:,} tokens, {summary.seconds:,.0f} s, "
+        f"{summary.tokens_per_second:,.0f} tokens/s in the median step"
+    ]
+    for name, kinds in summary.scores.items():
+        figures = ", ".join(f"{kind} {score.bits_per_byte:.4f}" for kind, score in kinds.items())
+        lines.append(f"  {name}: {figures} bits per byte")
+    if summary.finished and run.export:
+        lines.append(f"  exported to {run.out.rstrip('/')}/export")
+    return lines
+
+
+def _kind(name: str | None) -> Any:
+    from tootsie.datasets.errors import SpecError
+    from tootsie.train.weights import WeightKind
+
+    if name is not None and name not in set(WeightKind):
+        raise SpecError("no such weights", field="--weights", value=name, remedy="Use hot or ema")
+    return None if name is None else WeightKind(name)

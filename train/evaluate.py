@@ -1,0 +1,127 @@
+"""Held-out loss and bits per byte: all bits ÷ all bytes, once, at the end.
+
+Every token of every document is scored exactly once. A document that does not begin with a beginning-of-sequence token is
+given the end-of-sequence token as its context, as in training, so its first token has a price too. Documents longer than
+a row are cut; the pieces are priced apart. Averages over batches play no part: rows of uneven length weigh by
+their tokens.
+
+Glossary of shapes:
+- R: rows of a held-out set.
+- B: rows evaluated at once.
+- T: row length, the plan's sequence length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tootsie.datasets.errors import ArtefactError
+from tootsie.train.loss import cross_entropy
+
+
+class HeldOut(NamedTuple):
+    """A held-out set packed into rows."""
+
+    name: str  # Name in the run file.
+    inputs: np.ndarray  # int32 [R, T]
+    targets: np.ndarray  # int32 [R, T]: the token that follows each input.
+    segment_ids: np.ndarray  # int32 [R, T]: pieces of documents from 1; 0 is padding.
+    documents: int  # Documents packed.
+    tokens: int  # Targets, padding left out.
+    bytes: int  # UTF-8 bytes of their texts.
+
+
+class Score(NamedTuple):
+    """The price of a held-out set."""
+
+    loss: float  # Nats per token.
+    bits_per_byte: float  # All bits ÷ all bytes.
+    tokens_scored: int  # Tokens priced.
+    bytes: int  # UTF-8 bytes of the texts.
+
+
+def pack(
+    name: str,
+    documents: Iterable[Any],
+    length: int,
+    bos_id: int | None,
+    eos_id: int,
+    token_limit: int | None = None,
+) -> HeldOut:
+    """Pack documents into rows of ``length``, in order, several to a row where they fit.
+
+    Args:
+      name: of the set.
+      documents: each with ``input_ids`` and ``byte_length``, as ``TokenCache.iterate`` gives them.
+      length: T.
+      bos_id: the id that every document begins with, or ``None`` where documents have no such id.
+      eos_id: context of the first token where ``bos_id`` is ``None``.
+      token_limit: stop after the document that reaches this many tokens.
+
+    Raises:
+      ArtefactError: no document at all.
+    """
+    rows: list[list[tuple[np.ndarray, np.ndarray]]] = []
+    room = count = total = byte_total = 0
+    for document in documents:
+        ids = np.asarray(document.input_ids, np.int32)
+        if bos_id is None:
+            ids = np.concatenate([np.array([eos_id], np.int32), ids])
+        for start in range(0, len(ids) - 1, length):
+            inputs, targets = ids[:-1][start : start + length], ids[1:][start : start + length]
+            if len(inputs) > room:
+                rows.append([])
+                room = length
+            rows[-1].append((inputs, targets))
+            room -= len(inputs)
+        count, total, byte_total = count + 1, total + len(ids) - 1, byte_total + int(document.byte_length)
+        if token_limit is not None and total >= token_limit:
+            break
+    if not total or not byte_total:
+        raise ArtefactError("the held-out set has no documents", field=f"evaluation.sets.{name}")
+    packed = [np.zeros((len(rows), length), np.int32) for _ in range(3)]
+    for row, pieces in enumerate(rows):
+        at = 0
+        for segment, (inputs, targets) in enumerate(pieces, 1):
+            stop = at + len(inputs)
+            packed[0][row, at:stop], packed[1][row, at:stop], packed[2][row, at:stop] = (
+                inputs,
+                targets,
+                segment,
+            )
+            at = stop
+    return HeldOut(name, packed[0], packed[1], packed[2], count, total, byte_total)
+
+
+def make_evaluate(model: hk.Transformed, batch_size: int) -> Callable[[Any, HeldOut], Score]:
+    """Return the function from weights and a held-out set to its score; compiled for one shape ``[B, T]``."""
+
+    @jax.jit
+    def nats(params: Any, inputs: jax.Array, targets: jax.Array, segment_ids: jax.Array) -> jax.Array:
+        output = model.apply(params, inputs, segment_ids)
+        hidden = output.hidden.reshape(-1, output.hidden.shape[-1])
+        return cross_entropy(
+            hidden, output.head, targets.reshape(-1), segment_ids.reshape(-1) > 0, jnp.float32(0)
+        ).nll
+
+    def evaluate(params: Any, held_out: HeldOut) -> Score:
+        total = 0.0  # float64: the sums of the batches are float32
+        for start in range(0, len(held_out.inputs), batch_size):
+            batch = [array[start : start + batch_size] for array in held_out[1:4]]
+            padding = ((0, batch_size - len(batch[0])), (0, 0))
+            total += float(nats(params, *(np.pad(array, padding) for array in batch)))
+        return Score(
+            loss=total / held_out.tokens,
+            bits_per_byte=total / math.log(2) / held_out.bytes,
+            tokens_scored=held_out.tokens,
+            bytes=held_out.bytes,
+        )
+
+    return evaluate

@@ -1,0 +1,137 @@
+"""Open and check all that a run reads: plan, token caches, held-out sets, tokenizer."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tootsie.datasets.errors import ArtefactError, SpecError
+from tootsie.train.architecture import Architecture
+from tootsie.train.cadence import Duration, Unit
+from tootsie.train.evaluate import HeldOut, pack
+from tootsie.train.run_file import EvaluationSettings, RunFile, resolve_architecture
+
+
+class Inputs(NamedTuple):
+    """What a run reads, opened."""
+
+    plan: Any  # mixtures.plan.Plan
+    sampler: Any  # mixtures.sampler.Sampler: batch(step) -> Batch
+    held_out: list[HeldOut]  # Packed held-out sets, in the order of the run file.
+    tokenizer: Any  # tokenize.identity.Tokenizer, or None where the run writes no samples.
+    architecture: Architecture  # Sizes of the model.
+
+
+def open_inputs(run: RunFile, file: str) -> Inputs:
+    """Open everything that ``run`` names.
+
+    Args:
+      run: the run file, paths resolved.
+      file: its URL, for error messages.
+
+    Raises:
+      SpecError: the architecture does not fit the plan's tokenizer, or a cache is named for no dataset of the plan.
+      ArtefactError: a cache is not the one that the plan was compiled from, or was made with another tokenizer.
+    """
+    from tootsie.mixtures.plan import Plan
+    from tootsie.mixtures.sampler import Sampler
+    from tootsie.tokenize.cache import TokenCache
+    from tootsie.tokenize.tokenizers import tokenizer_of
+
+    plan = Plan.load(run.plan)
+    architecture = resolve_architecture(run.architecture, file)
+    check_vocabulary(architecture, plan, file)
+    names = [dataset.name for dataset in plan.datasets]
+    for name in run.caches:
+        if name not in names:
+            raise SpecError(
+                "the plan has no such dataset",
+                file=file,
+                field=f"caches.{name}",
+                remedy=f"Known: {', '.join(names)}",
+            )
+    caches = {
+        dataset.name: TokenCache.open(run.caches.get(dataset.name, dataset.cache))
+        for dataset in plan.datasets
+    }
+    for dataset in plan.datasets:
+        found = caches[dataset.name].ledger_sha256
+        if found != dataset.ledger_sha256:
+            raise ArtefactError(
+                f"the cache of {dataset.name!r} is not the one that the plan was compiled from",
+                file=run.caches.get(dataset.name, dataset.cache),
+                field="ledger_sha256",
+                value=found,
+                remedy=f"The plan has {dataset.ledger_sha256}: restore that cache, or compile the plan again",
+            )
+    held_out = [
+        open_held_out(name, TokenCache.open(url), url, plan, run.evaluation)
+        for name, url in run.evaluation.sets.items()
+    ]
+    tokenizer = tokenizer_of(plan.tokenizer, file=run.plan) if run.samples.prompts else None
+    return Inputs(plan, Sampler(plan, caches), held_out, tokenizer, architecture)
+
+
+def check_vocabulary(architecture: Architecture, plan: Any, file: str) -> None:
+    """Refuse a model whose vocabulary is not that of the plan's tokenizer.
+
+    Raises:
+      SpecError: they differ.
+    """
+    wanted = plan.tokenizer.vocabulary_size
+    if architecture.vocabulary_size != wanted:
+        raise SpecError(
+            f"the plan's tokenizer {plan.tokenizer.name!r} has {wanted:,} ids",
+            file=file,
+            field="architecture.vocabulary_size",
+            value=architecture.vocabulary_size,
+            remedy=f"Write 'architecture: {{preset: …, vocabulary_size: {wanted}}}'",
+        )
+
+
+def bos_of(tokenizer: Any) -> int | None:
+    """Return the id that every document begins with, or ``None`` where the policy adds none."""
+    return tokenizer.bos_id if tokenizer.add_bos else None
+
+
+def open_held_out(name: str, cache: Any, url: str, plan: Any, settings: EvaluationSettings) -> HeldOut:
+    """Pack one held-out set.
+
+    Raises:
+      ArtefactError: the cache was made with another tokenizer, or is the training split of a dataset of the plan.
+      SpecError: the limit is not in tokens.
+    """
+    found, wanted = cache.ledger.tokenizer, plan.tokenizer
+    if found.fingerprint != wanted.fingerprint:
+        raise ArtefactError(
+            f"the held-out set {name!r} was made with another tokenizer",
+            file=url,
+            field="tokenizer.fingerprint",
+            value=f"{found.name} {found.fingerprint[:12]}",
+            remedy=f"The plan has {wanted.name} {wanted.fingerprint[:12]}: tokenize the held-out set with that",
+        )
+    for dataset in plan.datasets:
+        if dataset.ledger_sha256 == cache.ledger_sha256:
+            raise ArtefactError(
+                f"the held-out set {name!r} is the training data {dataset.name!r}",
+                file=url,
+                field=f"evaluation.sets.{name}",
+                remedy="Give the cache of the validation split",
+            )
+    limit = token_count(settings.limit, "evaluation.limit") if settings.limit else None
+    return pack(name, cache.iterate(), plan.sequence_length, bos_of(wanted), wanted.eos_id, limit)
+
+
+def token_count(duration: Duration, field: str) -> int:
+    """Return a duration that must be in tokens.
+
+    Raises:
+      SpecError: it is in another unit.
+    """
+    if duration.unit is not Unit.TOKENS:
+        raise SpecError(
+            "this amount is in tokens",
+            field=field,
+            value=str(duration),
+            remedy="Write for example '64 tokens'",
+        )
+    return duration.amount

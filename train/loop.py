@@ -1,0 +1,296 @@
+"""The training loop, from top to bottom.
+
+At step n (after n updates) things happen in this order, each only if it is due: the metrics line, the held-out sets, the
+samples, the checkpoint. A checkpoint stores how long the line files were, so whatever came after it is done again, the same
+way, when the run resumes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from tootsie.datasets import storage
+from tootsie.datasets.errors import UserError
+from tootsie.train import checkpoint
+from tootsie.train.cadence import Duration, Progress, is_due
+from tootsie.train.checkpoint import CheckpointRecord
+from tootsie.train.evaluate import Score, make_evaluate
+from tootsie.train.export import SpecialTokens, write_export
+from tootsie.train.generate import make_generate, prompt_ids, until_end
+from tootsie.train.inputs import Inputs, bos_of, token_count
+from tootsie.train.metrics import Recorder
+from tootsie.train.model import Execution, LayerLoop, build
+from tootsie.train.optimizer import StepSettings
+from tootsie.train.resolved import binding_of, resolve_config
+from tootsie.train.run_file import RunFile
+from tootsie.train.step import Rows, TrainingState, make_init, make_update
+
+
+class TrainingStoppedError(UserError):
+    """The run can't go on by itself: the loss is not finite."""
+
+
+class Summary(NamedTuple):
+    """How a run ended."""
+
+    progress: Progress  # Where it stands now.
+    finished: bool  # Whether that is the end of the plan.
+    resumed_from: int | None  # Step of the checkpoint it began with; None for a new run.
+    seconds: float  # Wall time of this invocation.
+    tokens_per_second: float  # Of the median step, compilation and evaluation left out.
+    scores: dict[str, dict[str, Score]]  # Last evaluation: by held-out set, then "hot" and "ema".
+
+
+def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int | None = None) -> Summary:
+    """Train ``run`` to the end of its plan, from its newest good checkpoint where there is one.
+
+    Args:
+      run: what to train and record.
+      inputs: the plan and the data.
+      tell: takes one line for the terminal at a time.
+      limit: stop after that many steps of this invocation, with a checkpoint.
+
+    Raises:
+      ArtefactError: checkpoints exist but none is good, or they belong to another plan or model.
+      TrainingStoppedError: the loss is not finite.
+    """
+    started = time.perf_counter()
+    plan, sampler, held_out, tokenizer, architecture = inputs
+    folder = storage.join(run.out, "checkpoints")
+
+    # What is computed: the model and the compiled functions.
+    model = build(architecture, Execution(run.compute_dtype.value, LayerLoop(run.layer_loop)))
+    average = any(phase.settings.ema_beta is not None for phase in plan.phases)
+    init = make_init(model, average)
+    update = make_update(model, bos_of(plan.tokenizer))
+    evaluate = make_evaluate(model, run.evaluation.batch_size)
+    shapes = jax.eval_shape(init, jax.random.key(run.seed))
+    generate = make_generate(
+        model, token_count(run.samples.length, "samples.length"), run.samples.temperature
+    )
+
+    # Where it begins: the newest good checkpoint of this very run, or step 0.
+    config = resolve_config(run, plan, architecture, shapes.params)
+    binding = binding_of(run, plan, architecture)
+    checkpoint.remove_unfinished(folder)
+    found = checkpoint.newest_good(folder, tell)
+    consumed = np.zeros(len(plan.datasets), np.int64)
+    names = [dataset.name for dataset in plan.datasets]
+    if found is not None:
+        checkpoint.check_binding(binding, found, folder)
+        state = checkpoint.restore(folder, found.step, shapes)
+        consumed[:] = [found.consumed[name] for name in names]
+        tell(f"resuming after step {found.step:,} of {plan.total_steps:,}")
+    else:
+        refuse_foreign_records(run.out)
+        state = init(jax.random.key(run.seed))
+        tell(
+            f"a new run: {config['parameters']:,} parameters, {plan.total_steps:,} steps, on {jax.default_backend()}"
+        )
+    first = 0 if found is None else found.step
+    storage.write_bytes(storage.join(run.out, "config.json"), _json(config))
+    recorder = Recorder(run.out, {} if found is None else found.lengths, first)
+    scores: dict[str, dict[str, Score]] = {}
+    durations: list[float] = []  # seconds per token of each step
+    temporary = found.step if found is not None and found.temporary else None
+
+    def evaluate_all(at: Progress) -> None:
+        for data in held_out:
+            scores[data.name] = {}
+            for kind, params in weights_of(state, at.steps):
+                score = scores[data.name][kind] = evaluate(params, data)
+                where = {"step": at.steps, "position": at.sequences, "tokens": at.tokens}
+                recorder.evaluation({**where, "weights": kind, "dataset": data.name, **score._asdict()})
+        if held_out:
+            figures = "  ".join(
+                f"{name} " + "/".join(f"{score.bits_per_byte:.4f}" for score in kinds.values())
+                for name, kinds in scores.items()
+            )
+            tell(f"step {at.steps:,}  bits per byte ({'/'.join(next(iter(scores.values())))})  {figures}")
+
+    def write_samples(at: Progress) -> None:
+        if not run.samples.prompts:
+            return
+        kind, params = weights_of(state, at.steps)[-1]
+        ids = generate(params, [prompt_ids(tokenizer, prompt) for prompt in run.samples.prompts], run.seed)
+        for prompt, written in zip(run.samples.prompts, ids, strict=True):
+            text = tokenizer.decode(until_end(written, plan.tokenizer.eos_id))
+            recorder.sample(
+                {"step": at.steps, "tokens": at.tokens, "weights": kind, "prompt": prompt, "text": text}
+            )
+
+    def save(at: Progress, phase: str, *, is_temporary: bool) -> None:
+        nonlocal temporary
+        recorder.sync()
+        record = CheckpointRecord(
+            step=at.steps,
+            position=at.sequences,
+            tokens=at.tokens,
+            phase=phase,
+            consumed=dict(zip(names, consumed.tolist(), strict=True)),
+            binding=binding,
+            config=config,
+            lengths=recorder.lengths,
+            temporary=is_temporary,
+        )
+        checkpoint.save(folder, state, record)
+        if temporary is not None and temporary != at.steps:
+            checkpoint.remove(folder, temporary)
+        temporary = at.steps if is_temporary else None
+
+    def weights_of(state: TrainingState, step: int) -> list[tuple[str, Any]]:
+        """The weights to look at: hot, and the average where the phase of that step keeps one."""
+        phase = plan.phase_of_step(max(0, step - 1))
+        averaged = state.ema is not None and phase.settings.ema_beta is not None
+        return [("hot", state.params), ("ema", state.ema)] if averaged else [("hot", state.params)]
+
+    now = progress_at(plan, first)
+    if found is None:
+        evaluate_all(now)
+        save(now, plan.phases[0].name, is_temporary=False)
+
+    stop = plan.total_steps if limit is None else min(plan.total_steps, first + limit)
+    last_log, last_tokens = time.perf_counter(), now.tokens
+    for step, batch in enumerate(prefetch(sampler, first, stop), first):
+        began = time.perf_counter()
+        phase = plan.phase_of_step(step)
+        settings = settings_of(plan, step)
+        rows = Rows(batch.tokens, batch.segment_ids, batch.loss_mask)
+        state, metrics = update(state, rows, settings)
+        before, now = now, progress_at(plan, step + 1)
+        consumed += np.bincount(batch.dataset, minlength=len(names))
+        ends_phase = now.steps == phase.end_step
+
+        permanent = ends_phase or _due(run.checkpoints.every, before, now)
+        saves = permanent or now.steps == stop or _due(run.checkpoints.temporary_every, before, now)
+        if is_due(run.metrics_every, before, now) or saves:
+            figures = {name: float(value) for name, value in metrics._asdict().items()}
+            if not all(map(math.isfinite, figures.values())):
+                recorder.close()
+                raise TrainingStoppedError(
+                    f"the loss, its gradient or the weights are not finite at step {now.steps:,}",
+                    file=run.out,
+                    field=f"phase {phase.name}",
+                    value=figures,
+                    remedy="The newest checkpoint is good; lower the learning rate or the clip norm from there",
+                )
+            recorder.train(
+                {
+                    "step": now.steps,
+                    "position": now.sequences,
+                    "tokens": now.tokens,
+                    "phase": phase.name,
+                    "loss": figures["loss"],
+                    "z_loss": figures["z_loss"],
+                    "learning_rate": float(settings.learning_rate),
+                    "batch_size": phase.batch_size,
+                    "grad_norm": figures["grad_norm"],
+                    "param_norm": figures["param_norm"],
+                    "tokens_scored": int(metrics.scored),
+                    "consumed": dict(zip(names, consumed.tolist(), strict=True)),
+                }
+            )
+        seconds = time.perf_counter() - began
+        durations.append(seconds / batch.tokens.size)
+        recorder.timing(
+            {"step": now.steps, "seconds": seconds, "tokens_per_second": batch.tokens.size / seconds}
+        )
+        if is_due(run.log_every, before, now) or ends_phase:
+            wall = time.perf_counter()
+            rate = (now.tokens - last_tokens) / (wall - last_log)
+            last_log, last_tokens = wall, now.tokens
+            tell(
+                f"step {now.steps:,}/{plan.total_steps:,}  {phase.name}  loss {float(metrics.loss):.4f}"
+                f"  learning rate {float(settings.learning_rate):.2e}  {rate:,.0f} tokens/s"
+            )
+        if ends_phase or _due(run.evaluation.every, before, now):
+            evaluate_all(now)
+        if ends_phase or _due(run.samples.every, before, now):
+            write_samples(now)
+        if saves:
+            save(now, phase.name, is_temporary=not permanent)
+
+    recorder.close()
+    finished = now.steps == plan.total_steps
+    if finished and run.export:
+        kind, params = weights_of(state, now.steps)[-1]
+        origin = {
+            "weights": kind,
+            "step": now.steps,
+            "tokens": now.tokens,
+            "plan": {"name": plan.name, "hash": plan.hash},
+            "tokenizer": {"name": plan.tokenizer.name, "fingerprint": plan.tokenizer.fingerprint},
+        }
+        special = SpecialTokens(bos_of(plan.tokenizer), plan.tokenizer.eos_id)
+        write_export(
+            storage.join(run.out, "export"), params, architecture, plan.sequence_length, special, origin
+        )
+    rate = 1 / float(np.median(durations)) if durations else 0.0
+    resumed_from = None if found is None else found.step
+    return Summary(now, finished, resumed_from, time.perf_counter() - started, rate, scores)
+
+
+def progress_at(plan: Any, step: int) -> Progress:
+    """Return where a run stands after ``step`` updates."""
+    position = plan.rows_of_step(step - 1)[1] if step else 0
+    return Progress(step, position, position * plan.sequence_length)
+
+
+def settings_of(plan: Any, step: int) -> StepSettings:
+    """Return the training settings of the update from ``step`` to ``step + 1``, as float32 scalars."""
+    given = plan.phase_of_step(step).settings
+    values = StepSettings(
+        learning_rate=plan.learning_rate(step),
+        weight_decay=given.weight_decay,
+        z_loss=given.z_loss,
+        ema_beta=0.0 if given.ema_beta is None else given.ema_beta,
+        clip_norm=math.inf if given.clip_norm is None else given.clip_norm,
+        adam_beta1=given.adam_beta1,
+        adam_beta2=given.adam_beta2,
+        adam_epsilon=given.adam_epsilon,
+    )
+    return StepSettings(*(np.float32(value) for value in values))
+
+
+def prefetch(sampler: Any, first: int, stop: int) -> Iterator[Any]:
+    """Yield the batches of steps ``[first, stop)``; the next one is read while this one is trained on."""
+    if first >= stop:
+        return
+    with ThreadPoolExecutor(1) as reader:
+        future = reader.submit(sampler.batch, first)
+        for step in range(first, stop):
+            batch = future.result()
+            if step + 1 < stop:
+                future = reader.submit(sampler.batch, step + 1)
+            yield batch
+
+
+def refuse_foreign_records(out: str) -> None:
+    """Refuse to start from scratch over the records of a run whose checkpoints are gone.
+
+    Raises:
+      UserError: ``metrics.jsonl`` has training steps, so a checkpoint must have existed.
+    """
+    url = storage.join(out, "metrics.jsonl")
+    if storage.exists(url) and b'"kind": "train"' in storage.read_bytes(url):
+        raise UserError(
+            "the run has trained before, but its checkpoints are missing",
+            file=storage.join(out, "checkpoints"),
+            remedy="Restore them, or choose another 'out' to start from scratch",
+        )
+
+
+def _due(every: Duration | None, before: Progress, now: Progress) -> bool:
+    return every is not None and is_due(every, before, now)
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,187 @@
+"""``RUN.yaml``: what to train on which plan, and what to record."""
+
+from __future__ import annotations
+
+import difflib
+import types
+import typing
+from enum import StrEnum
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tootsie.datasets import storage
+from tootsie.datasets.errors import SpecError
+from tootsie.train.architecture import PRESETS, Architecture
+from tootsie.train.cadence import Duration, DurationField, Unit
+
+
+class ComputeType(StrEnum):
+    """Dtype of activations and matrix products; parameters and optimizer are float32 always."""
+
+    FLOAT32 = "float32"
+    """On CPUs."""
+    BFLOAT16 = "bfloat16"
+    """On TPUs and GPUs."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EvaluationSettings(_Section):
+    """Held-out loss and bits per byte. Always measured at step 0 and at the end of each phase."""
+
+    sets: dict[str, str] = {}
+    """Name of each held-out set, and the URL of its token cache."""
+    every: DurationField | None = None
+    """How often besides."""
+    limit: DurationField | None = None
+    """Whole documents from the start of each set until that many tokens are reached; absent = all."""
+    batch_size: int = Field(default=16, gt=0)
+    """Rows evaluated at once."""
+
+
+class CheckpointSettings(_Section):
+    """Checkpoints. One is always written at step 0 and at the end of each phase; none of those is ever deleted."""
+
+    every: DurationField | None = None
+    """How often besides; kept for good."""
+    temporary_every: DurationField | None = None
+    """How often a temporary one is written, deleted after the next checkpoint of any kind."""
+
+
+class SampleSettings(_Section):
+    """Text written by the model, at the end of each phase. The averaged weights write where there are any."""
+
+    prompts: list[str] = []
+    """Beginnings to continue."""
+    every: DurationField | None = None
+    """How often besides."""
+    length: DurationField = Duration(64, Unit.TOKENS)
+    """New tokens for each prompt."""
+    temperature: float = Field(default=0.7, ge=0)
+    """0 takes the likeliest token always."""
+
+
+class RunFile(_Section):
+    """A training run. Relative paths are relative to the folder of the run file."""
+
+    plan: str
+    """URL of the compiled ``plan.json``."""
+    out: str
+    """URL of the folder that the run writes to."""
+    architecture: str | dict[str, Any]
+    """A preset's name; or all fields; or ``preset: NAME`` with the fields that differ."""
+    caches: dict[str, str] = {}
+    """Where token caches lie now, by dataset, if not where the plan says."""
+    seed: int = Field(default=0, ge=0)
+    """Of the initial weights and of sampling; the order of the data has its own seed in the plan."""
+    compute_dtype: ComputeType = ComputeType.FLOAT32
+    """Precision of the forward and backward pass."""
+    layer_loop: typing.Literal["unrolled", "stacked"] = "unrolled"
+    """``stacked`` compiles deep models fast; ``unrolled`` runs faster on a CPU."""
+    evaluation: EvaluationSettings = EvaluationSettings()
+    """Held-out evaluation."""
+    checkpoints: CheckpointSettings = CheckpointSettings()
+    """When to save."""
+    samples: SampleSettings = SampleSettings()
+    """Sample text."""
+    metrics_every: DurationField = Duration(1, Unit.STEPS)
+    """How often a line goes to ``metrics.jsonl``."""
+    log_every: DurationField = Duration(20, Unit.STEPS)
+    """How often a line goes to the terminal."""
+    export: bool = True
+    """Whether the last weights are exported for Hugging Face at the end."""
+
+
+def load_run_file(url: str) -> RunFile:
+    """Read and check a run file; relative paths in it become relative to the working folder.
+
+    Raises:
+      SpecError: the file is not YAML, has an unknown key (the nearest known one is named) or a wrong value.
+    """
+    try:
+        content = yaml.safe_load(storage.read_bytes(url))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SpecError("not a YAML file", file=url, value=" ".join(str(error).split())) from None
+    if not isinstance(content, dict):
+        raise SpecError("a run file is a mapping of settings", file=url, remedy="Start with 'plan: …'")
+    try:
+        run = RunFile.model_validate(content)
+    except ValidationError as error:
+        raise explain(error, RunFile, url) from None
+    folder = url.rsplit("/", 1)[0] if "/" in url else ""
+    evaluation = run.evaluation.model_copy(
+        update={"sets": {name: _resolve(folder, cache) for name, cache in run.evaluation.sets.items()}}
+    )
+    resolve_architecture(run.architecture, url)
+    return run.model_copy(
+        update={
+            "plan": _resolve(folder, run.plan),
+            "out": _resolve(folder, run.out),
+            "caches": {name: _resolve(folder, cache) for name, cache in run.caches.items()},
+            "evaluation": evaluation,
+        }
+    )
+
+
+def resolve_architecture(given: str | dict[str, Any], url: str) -> Architecture:
+    """Return the architecture that a preset's name or a mapping stands for.
+
+    Raises:
+      SpecError: no such preset, or a field that is missing, unknown or out of range.
+    """
+    fields = {"preset": given} if isinstance(given, str) else dict(given)
+    preset = fields.pop("preset", None)
+    if preset is not None and preset not in PRESETS:
+        raise SpecError(
+            "no such preset",
+            file=url,
+            field="architecture",
+            value=preset,
+            remedy=_suggestion(str(preset), list(PRESETS)),
+        )
+    base = PRESETS[preset].model_dump() if preset else {}
+    try:
+        return Architecture.model_validate(base | fields)
+    except ValidationError as error:
+        raise explain(error, Architecture, url, prefix="architecture") from None
+
+
+def explain(error: ValidationError, model: type[BaseModel], url: str, prefix: str = "") -> SpecError:
+    """Turn the first fault that pydantic found into one sentence for the terminal."""
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    field = ".".join([prefix, *path] if prefix else path)
+    if first["type"] == "extra_forbidden":
+        known = _fields_at(model, path[:-1])
+        return SpecError("unknown setting", file=url, field=field, remedy=_suggestion(path[-1], known))
+    if first["type"] == "missing":
+        return SpecError(
+            "this setting is required", file=url, field=field, remedy="Write it out; it has no default"
+        )
+    return SpecError(first["msg"].removeprefix("Value error, "), file=url, field=field, value=first["input"])
+
+
+def _fields_at(model: Any, path: list[str]) -> list[str]:
+    """Names of the fields of the model that lies at ``path`` below ``model``."""
+    for part in path:
+        annotation = model.model_fields[part].annotation
+        options = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+        inner = [option for option in options if isinstance(option, type) and issubclass(option, BaseModel)]
+        if not inner:
+            return []
+        model = inner[0]
+    return list(model.model_fields)
+
+
+def _suggestion(found: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(found, known, n=1, cutoff=0.5)
+    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}"
+
+
+def _resolve(folder: str, path: str) -> str:
+    absolute = "://" in path or path.startswith("/") or not folder
+    return path if absolute else storage.join(folder, path) if folder != "/" else f"/{path}"
