@@ -1,0 +1,287 @@
+"""Run a Beam pipeline the way every Tootsie command does: options, runner, quiet logs, honest errors.
+
+Example::
+
+    paths, beam_arguments = beam_runner.split_arguments(context_args)   # at the edge, from the command line
+    options = beam_runner.pipeline_options(beam_arguments, workers=2)
+    beam_runner.run(lambda pipeline: pipeline | beam.Create([1, 2]) | beam.Map(print), options)
+
+``DirectRunner`` (the default) is mapped to the in-process ``FnApiRunner``. Beam's own default of that name first tries to
+download and start the Prism binary; a run that needs no network must not depend on one. Every other runner
+(``PortableRunner``, ``FlinkRunner``, ``SparkRunner``, ``DataflowRunner`` …) gets its options as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import difflib
+import logging
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tootsie.datasets import errors
+from tootsie.datasets.errors import SpecError, UserError
+
+if TYPE_CHECKING:
+    from apache_beam import Pipeline
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+IN_PROCESS_RUNNERS = {"", "directrunner", "direct", "fnapirunner"}
+"""Runner names (lower case, without module path) that mean this machine."""
+
+_USER_ERROR = re.compile(r"^(?:RuntimeError: )?tootsie\.datasets\.errors\.(\w+): (.*)$", re.MULTILINE)
+_STEP = re.compile(r" \[while running '[^']*'\]")
+
+
+def _beam_parser() -> argparse.ArgumentParser:
+    """Return a parser of all options that Beam knows (no abbreviations)."""
+    _hush_imports()
+    from apache_beam.options import pipeline_options as beam_options
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise SpecError(f"Beam does not accept these options: {message}")
+
+    parser = Parser(allow_abbrev=False, add_help=False, conflict_handler="resolve")
+    for kind in dict.fromkeys(beam_options.PipelineOptions.__subclasses__()):
+        if kind.__module__.startswith("apache_beam.options."):
+            kind._add_argparse_args(parser)  # type: ignore[attr-defined]
+    return parser
+
+
+def split_arguments(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Separate the paths on a command line from the options that are meant for Beam.
+
+    Args:
+      tokens: what the command's own parser left over, in the order given; a bare ``--`` is ignored.
+
+    Returns:
+      The paths, and the Beam options with their values.
+    """
+    paths: list[str] = []
+    beam: list[str] = []
+    flags: set[str] | None = None
+    rest = [token for token in tokens if token != "--"]
+    while rest:
+        token = rest.pop(0)
+        if not token.startswith("-") or token == "-":
+            paths.append(token)
+            continue
+        beam.append(token)
+        if "=" in token or not rest or rest[0].startswith("--"):
+            continue
+        if flags is None:
+            flags = {
+                name
+                for action in _beam_parser()._actions
+                if action.nargs == 0
+                for name in action.option_strings
+            }
+        if token not in flags:
+            beam.append(rest.pop(0))
+    return paths, beam
+
+
+def pipeline_options(
+    arguments: Sequence[str], *, workers: int | None = None, job_name: str = "tootsie"
+) -> PipelineOptions:
+    """Return Beam's options for ``arguments``.
+
+    Args:
+      arguments: options for Beam and its runner, as on a command line.
+      workers: worker processes on this machine; the same as ``--direct_running_mode=multi_processing
+        --direct_num_workers=N`` (0 means one for each core). ``None`` or 1 stays in this process.
+      job_name: name of the job where the runner shows one.
+
+    Raises:
+      SpecError: an option that Beam does not know, or ``workers`` together with another runner.
+    """
+    from apache_beam.options.pipeline_options import (
+        DirectOptions,
+        GoogleCloudOptions,
+        PipelineOptions,
+        SetupOptions,
+    )
+
+    parser = _beam_parser()
+    _, unknown = parser.parse_known_args(list(arguments))
+    options = PipelineOptions(list(arguments))
+    in_process = is_in_process(options)
+    flags = [token for token in unknown if token.startswith("-")]
+    if unknown and (in_process or "dataflow" in _runner_name(options)):
+        name = (flags or unknown)[0].split("=", 1)[0]
+        known = [option for action in parser._actions for option in action.option_strings]
+        near = difflib.get_close_matches(name, known, n=1)
+        raise SpecError(
+            "neither this command nor Beam has such an option",
+            field=name,
+            remedy=f"Did you mean {near[0]}?" if near else "See --help, and Beam's pipeline options",
+        )
+    if workers is not None:
+        if workers < 0:
+            raise SpecError("must be 0 (one for each core) or more", field="--workers", value=workers)
+        if not in_process:
+            raise SpecError(
+                "only means something on this machine",
+                field="--workers",
+                value=workers,
+                remedy=f"Use the options of {_runner_name(options)}, or leave --runner out",
+            )
+        workers = workers or os.cpu_count() or 1
+        direct = options.view_as(DirectOptions)
+        direct.direct_num_workers = workers
+        direct.direct_running_mode = "multi_processing" if workers > 1 else "in_memory"
+    if not in_process:
+        cloud = options.view_as(GoogleCloudOptions)
+        cloud.job_name = cloud.job_name or re.sub(r"[^a-z0-9-]+", "-", job_name.lower()).strip("-")
+    # Steps live in importable modules; pickling the main session would only tie workers to this machine's command line.
+    options.view_as(SetupOptions).save_main_session = False
+    return options
+
+
+def _runner_name(options: PipelineOptions) -> str:
+    from apache_beam.options.pipeline_options import StandardOptions
+
+    return str(options.view_as(StandardOptions).runner or "").rsplit(".", 1)[-1].lower()
+
+
+def is_in_process(options: PipelineOptions) -> bool:
+    """Return whether ``options`` mean this machine's built-in runner."""
+    return _runner_name(options) in IN_PROCESS_RUNNERS
+
+
+def worker_count(options: PipelineOptions) -> int | None:
+    """Return the worker processes on this machine, or ``None`` where another runner decides."""
+    from apache_beam.options.pipeline_options import DirectOptions
+
+    if not is_in_process(options):
+        return None
+    return int(options.view_as(DirectOptions).direct_num_workers or os.cpu_count() or 1)
+
+
+def make_pipeline(options: PipelineOptions) -> Pipeline:
+    """Return an empty pipeline on the runner that ``options`` name."""
+    _hush_imports()
+    import apache_beam as beam
+
+    if not is_in_process(options):
+        return beam.Pipeline(options=options)
+    from apache_beam.options.pipeline_options import DirectOptions
+    from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+    from apache_beam.transforms.environments import SubprocessSDKEnvironment
+
+    environment = None
+    if options.view_as(DirectOptions).direct_running_mode == "multi_processing":
+        command = f"exec {shlex.quote(sys.executable)} -m tootsie.datasets.beam_worker"
+        environment = SubprocessSDKEnvironment.from_command_string(command)
+        options = copy.deepcopy(options)
+        # With its own name for the mode, FnApiRunner would put its worker command in the place of ours.
+        options.view_as(DirectOptions).direct_running_mode = "worker_processes"
+    return beam.Pipeline(runner=FnApiRunner(default_environment=environment), options=options)
+
+
+def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
+    """Build a pipeline, run it and wait for its end.
+
+    Args:
+      build: adds the steps to the pipeline it is given.
+      options: from :func:`pipeline_options`.
+
+    Raises:
+      UserError: a step raised one in a worker; its kind and message are kept.
+      RuntimeError: a step failed otherwise, with the worker's traceback.
+    """
+    quiet_logging(in_process=is_in_process(options))
+    try:
+        pipeline = make_pipeline(options)
+        build(pipeline)
+        state = pipeline.run().wait_until_finish()
+    except UserError as error:
+        raise _innermost(error) from None
+    except Exception as error:
+        mended = user_error_in(f"{type(error).__module__}.{type(error).__name__}: {error}")
+        if mended is not None:
+            raise mended from None
+        raise
+    if state != "DONE":
+        raise RuntimeError(f"the Beam job ended as {state}; the runner's log says why")
+
+
+def _innermost(error: UserError) -> UserError:
+    """Return the user error as it was raised: Beam raises a copy that has only the message and names the step."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, UserError):
+            error = found
+        found = found.__context__
+    return error
+
+
+def user_error_in(text: str) -> UserError | None:
+    """Return the first user error that a worker's traceback reports, or ``None``.
+
+    Runners hand exceptions of workers on as text, so the kind and the full message survive, its parts do not.
+    """
+    for kind, message in _USER_ERROR.findall(text):
+        found = getattr(errors, kind, None)
+        if isinstance(found, type) and issubclass(found, UserError):
+            return found(_STEP.sub("", message).rstrip())
+    return None
+
+
+class _OneLine(logging.Formatter):
+    """A log record as one line: level, logger, first line of the message; no traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        first = (record.getMessage().strip().splitlines() or [""])[0]
+        return f"{record.levelname.lower()}: beam: {errors.shorten(first, 300)}"
+
+
+class _CurrentStderr(logging.StreamHandler):  # type: ignore[type-arg]
+    """Writes to whatever ``sys.stderr`` is at that moment."""
+
+    @property
+    def stream(self) -> Any:
+        return sys.stderr
+
+    @stream.setter
+    def stream(self, value: Any) -> None:
+        pass
+
+
+class _NotBeamItself(logging.Filter):
+    """Leaves out what Beam's modules log on the root logger while they are imported."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return f"{os.sep}apache_beam{os.sep}" not in record.pathname
+
+
+def _hush_imports() -> None:
+    root = logging.getLogger()
+    if not any(isinstance(item, _NotBeamItself) for item in root.filters):
+        root.addFilter(_NotBeamItself())
+
+
+def quiet_logging(*, in_process: bool = True) -> None:
+    """Reduce Beam's log to one-line messages on stderr.
+
+    In this process errors reach the caller as exceptions, so nothing below CRITICAL is printed; other runners
+    report their progress and job address at INFO. ``TOOTSIE_BEAM_LOG=DEBUG|INFO|WARNING|ERROR`` overrides it.
+    """
+    logger = logging.getLogger("apache_beam")
+    level = os.environ.get("TOOTSIE_BEAM_LOG", "CRITICAL" if in_process else "INFO").upper()
+    if level not in logging.getLevelNamesMapping():
+        raise SpecError(
+            "not a log level", field="TOOTSIE_BEAM_LOG", value=level, remedy="DEBUG, INFO, WARNING or ERROR"
+        )
+    logger.setLevel(level)
+    logger.propagate = False
+    if not any(isinstance(handler, _CurrentStderr) for handler in logger.handlers):
+        handler = _CurrentStderr()
+        handler.setFormatter(_OneLine())
+        logger.addHandler(handler)

@@ -1,0 +1,44 @@
+"""A Beam worker process of this machine: ``python -m tootsie.datasets.beam_worker``, started by the runner only.
+
+It is Beam's own worker with two additions: its log goes to the runner and not to the terminal, and it ends when
+the process that started it is gone (``kill -9`` of a run leaves no orphans that go on writing).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+
+WATCH_SECONDS = 0.5
+"""How often the worker looks whether its parent still lives."""
+
+
+def end_with_parent(seconds: float = WATCH_SECONDS) -> threading.Thread:
+    """Start a daemon thread that ends this process once its parent is another one than now."""
+    parent = os.getppid()
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(seconds):
+            if os.getppid() != parent:
+                os._exit(1)
+
+    thread = threading.Thread(target=watch, name="end-with-parent", daemon=True)
+    thread.start()
+    return thread
+
+
+def main() -> None:
+    """Run Beam's worker until the runner has no more work."""
+    end_with_parent()
+    # With a handler in place, Beam's logging.warning() calls do not set up one that writes to the terminal.
+    logging.getLogger().addHandler(logging.NullHandler())
+    from apache_beam.runners.worker import sdk_worker_main
+
+    sdk_worker_main.main(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
