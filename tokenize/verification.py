@@ -15,6 +15,7 @@ from tootsie.datasets.errors import ArtefactError
 from tootsie.tokenize.cache import TokenCache, check_sizes
 from tootsie.tokenize.ledger import Ledger, ShardEntry, TokenCount, ledger_url
 from tootsie.tokenize.shard_reader import REMEDY, ShardReader
+from tootsie.tokenize.tokenizers import tokenizer_of
 
 HISTOGRAM_SIZE = 16
 """Tokens that a histogram in a ledger names."""
@@ -82,6 +83,41 @@ def verify(cache: TokenCache, progress: Callable[[ShardEntry], None] | None = No
                 remedy=REMEDY,
             )
     return verification
+
+
+def verify_sample(cache: TokenCache, count: int, name: str | None = None) -> int:
+    """Decode documents, spread evenly over the cache, and encode their text again: the ids must be the same.
+
+    Args:
+      cache: an opened cache.
+      count: documents to take.
+      name: where the tokenizer lies, when its name is not enough.
+
+    Returns:
+      How many documents were compared.
+
+    Raises:
+      ArtefactError: the tokenizer at hand is another one, or gives other ids.
+    """
+    tokenizer = tokenizer_of(cache.ledger.tokenizer, file=ledger_url(cache.url), name=name)
+    identity = tokenizer.identity
+    count = min(count, cache.documents)
+    before = np.cumsum([0] + [entry.documents for entry in cache.ledger.shards])
+    for number in range(count):
+        position = number * cache.documents // count
+        shard = int(np.searchsorted(before, position, "right")) - 1
+        found = cache.document(shard, position - int(before[shard]))
+        inner = found.input_ids[int(identity.add_bos) : len(found.input_ids) - int(identity.add_eos)]
+        text = tokenizer.decode_bytes(inner.tolist())
+        again = tokenizer.encode_document(text.decode("utf-8", "replace"))
+        if len(text) != found.byte_length or not np.array_equal(again, found.input_ids):
+            raise ArtefactError(
+                f"{identity.name} encodes this document otherwise now",
+                file=storage.join(cache.url, cache.ledger.shards[shard].path),
+                field=f"document {found.document_id}",
+                remedy="Was the cache made by another engine version? Build it again",
+            )
+    return count
 
 
 def histogram(counts: Counter[int]) -> tuple[TokenCount, ...]:
