@@ -1,0 +1,22 @@
+"""HTML to Markdown at full fidelity: formulas byte for byte, tables on their grid, code verbatim, notes as notes.
+
+>>> from tootsie.curate.markdownify import markdownify
+>>> markdownify("<p>Let <math alttext='x^{2}'></math> be &lt;large&gt;.</p>")
+'Let $x^{2}$ be \\\\<large>.\\n'
+"""
+
+from tootsie.curate.markdownify.conversion import Conversion, convert, markdownify
+from tootsie.curate.markdownify.options import Dollars, Images, Limits, Links, Options, Profile, References
+
+__all__ = [
+    "Conversion",
+    "Dollars",
+    "Images",
+    "Limits",
+    "Links",
+    "Options",
+    "Profile",
+    "References",
+    "convert",
+    "markdownify",
+]

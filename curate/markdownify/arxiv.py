@@ -1,0 +1,533 @@
+"""Rules for LaTeXML pages (ar5iv): one per class that LaTeXML writes.
+
+Source: LaTeXML 0.8.8's XSLT for HTML5 and the pages of ar5iv-04.2024.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tootsie.curate.markdownify import formulas
+from tootsie.curate.markdownify.blocks import add_heading, container, open_line
+from tootsie.curate.markdownify.escaping import collapse
+from tootsie.curate.markdownify.inlines import drop, transparent
+from tootsie.curate.markdownify.listings import add_code_block, verbatim
+from tootsie.curate.markdownify.options import References
+from tootsie.curate.markdownify.serializer import PASS, SKIP, Handler, Node, Serializer, text_of
+
+_MATH_START = "<math"
+_MATH_END = "</math>"
+_NUMBER = re.compile(r"^\s*\((.*)\)\s*$", re.DOTALL)
+_SUP_MARK = re.compile(r"\d+|[*†‡§¶‖]+|[a-z]")
+
+
+def cut_mathml(html: str) -> str:
+    """Remove what stands inside LaTeXML's ``<math>`` elements: their ``alttext`` is all that is needed; linear.
+
+    Four fifths of the bytes of such a page are MathML, so that this halves the cost of the conversion.
+    """
+    if "ltx_Math" not in html:
+        return html
+    out: list[str] = []
+    position = 0
+    while True:
+        start = html.find(_MATH_START, position)
+        if start < 0:
+            break
+        end = html.find(_MATH_END, start)
+        if end < 0:
+            break
+        tag_end = _end_of_tag(html, start, end)
+        tag = html[start:tag_end]
+        if tag_end < 0 or "ltx_Math" not in tag or "alttext=" not in tag:
+            out.append(html[position : start + 5])
+            position = start + 5
+            continue
+        out.append(html[position:tag_end])
+        position = end
+    out.append(html[position:])
+    return "".join(out)
+
+
+def _end_of_tag(html: str, start: int, limit: int) -> int:
+    position = start
+    while True:
+        close = html.find(">", position, limit)
+        if close < 0:
+            return -1
+        if html.count('"', start, close) % 2 == 0:
+            return close + 1
+        position = close + 1
+
+
+# -- equations
+
+
+def equation_table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``equation``, ``align``, ``eqnarray``, ``gather``: one display formula with its numbers as ``\\tag``."""
+    rows, between = _equation_rows(node)
+    if not rows:
+        return None
+    if between:
+        return None if not _emit_with_text(serializer, rows) else SKIP
+    serializer.counters["equation_groups" if len(rows) > 1 else "equations"] += 1
+    _emit(serializer, rows)
+    return SKIP
+
+
+def _emit_with_text(serializer: Serializer, rows: list[tuple[list[str], str, str]]) -> bool:
+    group: list[tuple[list[str], str, str]] = []
+    for row in [*rows, ([], "", "")]:
+        if row[2] or not (row[0] or row[1]):
+            if group:
+                serializer.counters["equation_groups"] += 1
+                _emit(serializer, group)
+                group = []
+            if row[2]:
+                serializer.flush()
+                serializer.text(row[2])
+                serializer.flush()
+        else:
+            group.append(row)
+    return True
+
+
+def _emit(serializer: Serializer, rows: list[tuple[list[str], str, str]]) -> None:
+    numbers = [number for _, number, _ in rows if number]
+    if len(rows) == 1:
+        cells, number, _ = rows[0]
+        tex = " ".join(cells)
+        serializer.counters["equation_numbers"] += bool(number)
+        serializer.formula(tex + (f" \\tag{{{number}}}" if number else ""), True)
+        return
+    aligned = any(len(cells) > 1 for cells, _, _ in rows)
+    lines = []
+    single = len(numbers) <= 1
+    for cells, number, _ in rows:
+        line = _align(cells) if aligned else "".join(cells)
+        lines.append(line + (f" \\tag{{{number}}}" if number and not single else ""))
+    serializer.counters["equation_numbers"] += len(numbers)
+    name = ("aligned" if aligned else "gathered") if single else ("align*" if aligned else "gather*")
+    body = " \\\\\n".join(lines)
+    tag = f" \\tag{{{numbers[0]}}}" if single and numbers else ""
+    serializer.formula(f"\\begin{{{name}}}\n{body}\n\\end{{{name}}}{tag}", True)
+
+
+def _align(cells: list[str]) -> str:
+    """Join the cells of one row: left and right side alternate, a relation of its own joins the right side."""
+    if len(cells) == 3:
+        return f"{cells[0]} &{cells[1]} {cells[2]}".rstrip()
+    return " & ".join(cells).rstrip(" &") if len(cells) != 2 else f"{cells[0]} &{cells[1]}"
+
+
+def _equation_rows(table: Node) -> tuple[list[tuple[list[str], str, str]], bool]:
+    """Return ``(cells, number, text)`` for each row, and whether text stands between the rows."""
+    rows: list[tuple[list[str], str, str]] = []
+    between = False
+    for row in table.css("tr"):
+        cells: list[str] = []
+        number = text = ""
+        cell = row.first_child
+        while cell is not None:
+            if cell.tag == "td":
+                name = cell.attributes.get("class") or ""
+                if "ltx_eqn_eqno" in name:
+                    match = _NUMBER.match(text_of(cell))
+                    number = match.group(1) if match else text_of(cell)
+                elif "padleft" in name or "padright" in name:
+                    pass
+                else:
+                    tex, outside = _cell(cell)
+                    if outside and not tex:
+                        text = outside
+                    elif outside:
+                        tex = f"{tex} \\text{{{outside}}}"
+                    cells.append(tex)
+            cell = cell.next
+        while cells and not cells[-1]:
+            cells.pop()
+        if text and any(cells):
+            cells.append(f"\\text{{{text}}}")
+            text = ""
+        between = between or bool(text)
+        if cells or number or text:
+            rows.append((cells, number, text))
+    return rows, between
+
+
+def _cell(cell: Node) -> tuple[str, str]:
+    parts: list[str] = []
+    for element in cell.css("math"):
+        tex, _ = formulas.tex_of_math(element, element.attributes)
+        parts.append(formulas.strip_style(tex))
+    outside = collapse("".join(part for part in _text_outside_math(cell))).strip(" ")
+    return " ".join(part for part in parts if part), outside
+
+
+def _text_outside_math(cell: Node) -> list[str]:
+    found: list[str] = []
+    for node in cell.traverse(include_text=True):
+        if node.tag != "-text" or not (node.text_content or "").strip():
+            continue
+        parent = node.parent
+        while parent is not None and parent.tag not in ("td", "math", "annotation"):
+            parent = parent.parent
+        if parent is not None and parent.tag == "td":
+            found.append(node.text_content)
+    return found
+
+
+# -- front matter
+
+
+def _title(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    def finish(s: Serializer, text: str) -> None:
+        if text and s.title is None:
+            s.title = text
+        if s.options.title:
+            add_heading(s, 1, text)
+
+    return open_line(serializer, finish)
+
+
+def _abstract(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    serializer.flush()
+    serializer.push("note")
+
+    def leave(s: Serializer) -> None:
+        blocks = s.pop().blocks
+        body = [block for block in blocks if not block.startswith("## ")]
+        if not body:
+            return
+        text = "\n\n".join(body)
+        s.counters["abstracts"] += 1
+        s.abstract = text if s.abstract is None else f"{s.abstract}\n\n{text}"
+        heading = next((block for block in blocks if block.startswith("## ")), "## Abstract")
+        s.block(heading)
+        s.block(text)
+
+    return leave
+
+
+def _section_like(name: str) -> Handler:
+    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+        serializer.metadata.setdefault(name, text_of(node))
+        return container(serializer, node, attributes)
+
+    return handler
+
+
+def _front(name: str) -> Handler:
+    """Front matter that is kept aside: keywords, classification, dates."""
+
+    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+        text = text_of(node)
+        if text:
+            serializer.metadata[name] = text
+            serializer.counters["front_matter_set_aside"] += 1
+        return SKIP
+
+    return handler
+
+
+def _authors(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    for person in node.css(".ltx_personname"):
+        parts = []
+        for part in person.traverse(include_text=True):
+            if part.tag != "-text":
+                continue
+            parent = part.parent
+            while parent is not None and parent.mem_id != person.mem_id:
+                if "ltx_note" in (parent.attributes.get("class") or ""):
+                    break
+                parent = parent.parent
+            if parent is not None and parent.mem_id == person.mem_id:
+                parts.append(part.text_content or "")
+        name = collapse("".join(parts)).strip(" ,;")
+        if name:
+            serializer.authors.append(re.sub(r" +,", ",", name))
+    if serializer.options.authors:
+        return container(serializer, node, attributes)
+    serializer.counters["authors_set_aside"] += 1
+    return SKIP
+
+
+# -- text
+
+
+def _heading_abstract(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    return open_line(serializer, lambda s, text: add_heading(s, 2, text))
+
+
+def _runin(name: str) -> Handler:
+    """The title of a theorem or proof: bold, and the text follows in the same paragraph."""
+
+    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+        serializer.counters[name] += 1
+
+        def finish(s: Serializer, text: str) -> None:
+            plain = re.sub(r"(?<!\\)\*+", "", text).strip()
+            if plain:
+                s.flow.parts.append(f"**{plain}** ")
+                s.space = True
+                s.flow.state = "runin" if s.flow.kind == "page" else s.flow.state
+
+        return open_line(serializer, finish)
+
+    return handler
+
+
+def _para(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """A paragraph after a run-in title continues its line."""
+    parts = serializer.flow.parts
+    if len(parts) == 1 and parts[0].startswith("**") and parts[0].endswith("** "):
+        return None
+    return PASS
+
+
+def _note(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """Footnotes, endnotes, thanks: ``[^n]``. Marks without text refer to the note of that number."""
+    classes = attributes.get("class") or ""
+    if "ltx_note_frontmatter" in classes or "ltx_role_institutetext" in classes:
+        serializer.counters["front_matter_set_aside"] += 1
+        return SKIP
+    mark = node.css_first(".ltx_note_mark")
+    label = text_of(mark) if mark is not None else ""
+    if "ltx_role_footnotemark" in classes:
+        serializer.inline(f"[^{serializer.footnote('note:' + label, None)}]")
+        return SKIP
+    key = (
+        f"note:{label}"
+        if label and f"note:{label}" not in serializer.footnotes
+        else f"note:{attributes.get('id') or node.mem_id}"
+    )
+    if f"note:{label}" in serializer.footnotes and serializer.footnotes[f"note:{label}"][1] is None:
+        key = f"note:{label}"
+    number = serializer.footnote(key)
+    if "ltx_role_footnotetext" not in classes:
+        while serializer.parts and serializer.parts[-1] == " ":
+            serializer.parts.pop()
+        if serializer.parts and serializer.parts[-1].endswith(" "):
+            serializer.parts[-1] = serializer.parts[-1].rstrip(" ")
+        serializer.inline(f"[^{number}]")
+    serializer.push("note")
+
+    def leave(s: Serializer) -> None:
+        s.define_footnote(key, "\n\n".join(s.pop().blocks))
+        s.space = False
+
+    return leave
+
+
+def _item_tag(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """The bullet or number of a list item: dropped where Markdown writes its own, kept where it says more."""
+    parent = node.parent
+    if parent is None or parent.tag != "li":
+        return None
+    label = text_of(node)
+    ordered = parent.parent is not None and parent.parent.tag == "ol"
+    if ordered and re.fullmatch(r"\(?(\d+)[.)]?", label):
+        if serializer.flow.parent is not None and serializer.flow.parent.kind == "list":
+            serializer.flow.parent.state["number"] = int(label.strip("(.)"))
+        return SKIP
+    if not label or not any(character.isalnum() for character in label):
+        return SKIP
+    return None
+
+
+def _cite(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """Citations by the references policy. ``drop`` removes what stands in brackets and keeps what the sentence needs."""
+    if serializer.options.references is not References.DROP:
+        serializer.counters["citations"] += 1
+        return None
+    text = text_of(node)
+    if (text.startswith("(") and text.endswith(")")) or (text.startswith("[") and text.endswith("]")):
+        previous = _previous_words(serializer)
+        if not re.search(
+            r"\b(?:[Ii]n|[Rr]efs?\.?|[Ss]ee|[Bb]y|[Oo]f|[Ff]rom|[Ff]ollowing|[Ww]ith|to|and|or|both|than)$",
+            previous,
+        ):
+            serializer.counters["citations_dropped"] += 1
+            if serializer.space and serializer.parts and serializer.parts[-1].endswith(" "):
+                serializer.parts[-1] = serializer.parts[-1][:-1]
+                serializer.space = False
+            return SKIP
+    serializer.counters["citations"] += 1
+    return None
+
+
+def _previous_words(serializer: Serializer) -> str:
+    return "".join(serializer.parts[-2:]).rstrip(" \u00a0~")[-24:]
+
+
+def _bibliography(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    if serializer.options.references is References.KEEP:
+        return PASS
+    serializer.counters["reference_lists_dropped"] += 1
+    return SKIP
+
+
+def _bibitem_tag(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    def finish(s: Serializer, text: str) -> None:
+        if text:
+            s.inline(text)
+            s.text(" ")
+
+    return open_line(serializer, finish)
+
+
+def _bibblock(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    serializer.text(" ")
+    return None
+
+
+def _listing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """Listings become code blocks when they hold no formulas; algorithms become lines with their indentation."""
+    classes = attributes.get("class") or ""
+    lines = [line for line in node.css(".ltx_listingline")]
+    if not lines:
+        return PASS
+    language = ""
+    match = re.search(r"ltx_lst_language_([A-Za-z0-9+#-]+)", classes)
+    if match:
+        language = match.group(1).lower()
+    if "ltx_lstlisting" in classes and not node.css_first("math"):
+        serializer.counters["listings"] += 1
+        text = "\n".join(_listing_text(line) for line in lines).replace("\u00a0", " ")
+        add_code_block(serializer, text, language)
+        return SKIP
+    serializer.counters["algorithms"] += 1
+    serializer.flush()
+    serializer.push("note")
+
+    def leave(s: Serializer) -> None:
+        blocks = s.pop().blocks
+        if s.flow.kind in ("cell", "line"):
+            s.block("<br>".join(blocks))
+        else:
+            s.block("  \n".join(blocks))
+
+    return leave
+
+
+def _listing_line(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """One line of an algorithm; leading no-break spaces are its indentation and stay."""
+    serializer.flush()
+    indent = 0
+    number = ""
+    child = node.first_child
+    while child is not None:
+        name = (child.attributes.get("class") or "") if child.tag[0] != "-" else ""
+        if "ltx_tag_listingline" in name:
+            number = text_of(child)
+        elif child.tag == "-text" and not (child.text_content or "").strip():
+            indent += (child.text_content or "").count("\u00a0")
+        elif child.tag == "-text":
+            text = child.text_content or ""
+            indent += text[: len(text) - len(text.lstrip())].count("\u00a0")
+            break
+        else:
+            break
+        child = child.next
+    if number:
+        serializer.inline(number + " ")
+    if indent:
+        serializer.inline("\u00a0" * indent)
+    serializer.space = True
+
+    def leave(s: Serializer) -> None:
+        s.flush()
+
+    return leave
+
+
+def _listing_text(line: Node) -> str:
+    return verbatim_without_number(line).rstrip()
+
+
+def verbatim_without_number(line: Node) -> str:
+    """Return the text of a listing line without its number."""
+    tag = line.css_first(".ltx_tag_listingline")
+    text = verbatim(line)
+    if tag is not None:
+        number = verbatim(tag)
+        text = text.lstrip("\n")
+        text = text[len(number) :] if text.startswith(number) else text
+    return text.strip("\n")
+
+
+def _inline_table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``span.ltx_tabular``: a table in a paragraph, written with spans."""
+    if node.tag != "span":
+        return PASS
+    serializer.counters["tables_inline"] += 1
+    return None
+
+
+def _inline_cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    if node.tag != "span":
+        return PASS
+    serializer.text(" ")
+    return None
+
+
+def _picture(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``svg.ltx_picture``: its labels, so that no formula is lost."""
+    serializer.counters["pictures_as_labels"] += 1
+    return None
+
+
+def _error(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    serializer.counters["latexml_errors"] += 1
+    return None
+
+
+def _missing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    return PASS
+
+
+ARXIV_CLASSES: dict[str, Handler] = {
+    "ltx_eqn_table": equation_table,
+    "ltx_title_document": _title,
+    "ltx_abstract": _abstract,
+    "ltx_title_abstract": _heading_abstract,
+    "ltx_authors": _authors,
+    "ltx_keywords": _front("keywords"),
+    "ltx_classification": _front("classification"),
+    "ltx_dates": _front("dates"),
+    "ltx_title_theorem": _runin("theorems"),
+    "ltx_title_proof": _runin("proofs"),
+    "ltx_para": _para,
+    "ltx_p": _para,
+    "ltx_note": _note,
+    "ltx_note_mark": drop("note_marks_dropped"),
+    "ltx_note_type": drop("note_marks_dropped"),
+    "ltx_tag_note": drop("note_marks_dropped"),
+    "ltx_tag_item": _item_tag,
+    "ltx_cite": _cite,
+    "ltx_bibliography": _bibliography,
+    "ltx_tag_bibitem": _bibitem_tag,
+    "ltx_bibblock": _bibblock,
+    "ltx_listing": _listing,
+    "ltx_listingline": _listing_line,
+    "ltx_tag_listingline": drop("listing_numbers_moved"),
+    "ltx_listing_data": drop("listing_downloads_dropped"),
+    "ltx_td": _inline_cell,
+    "ltx_th": _inline_cell,
+    "ltx_tabular": _inline_table,
+    "ltx_picture": _picture,
+    "ltx_ERROR": _error,
+    "ltx_page_footer": drop("page_footers_dropped"),
+    "ltx_page_header": drop("page_headers_dropped"),
+    "ltx_page_navbar": drop("page_headers_dropped"),
+    "ltx_page_logo": drop("page_footers_dropped"),
+    "ltx_pagination": drop("page_breaks_dropped"),
+    "ltx_TOC": drop("contents_dropped"),
+    "ltx_toclist": drop("contents_dropped"),
+    "ltx_rdf": drop("metadata_dropped"),
+    "ltx_markedasmath": transparent,
+    "package-alerts": drop("page_headers_dropped"),
+    "ar5iv-footer": drop("page_footers_dropped"),
+    "ltx_acknowledgements": _section_like("acknowledgements"),
+}

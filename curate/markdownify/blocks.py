@@ -1,0 +1,273 @@
+"""Handlers of block elements: paragraphs, headings, lists, quotations, definition lists, figures, rules."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tootsie.curate.markdownify.inlines import drop, is_hidden
+from tootsie.curate.markdownify.listings import pre
+from tootsie.curate.markdownify.serializer import SKIP, Flow, Handler, Leave, Node, Serializer
+
+_INTERRUPTS = re.compile(r"(?:[-+*] |1[.)] |`{3,})")
+_NEXT_LINES = re.compile(r"\n(?=[^\n])")
+
+
+def container(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """Any block that only separates: ``div``, ``section``, ``article`` …"""
+    if ("style" in attributes or "hidden" in attributes) and is_hidden(attributes):
+        serializer.counters["hidden_dropped"] += 1
+        return SKIP
+    if serializer.parts or serializer.flow.parts:
+        serializer.flush()
+    return _flush
+
+
+def _flush(serializer: Serializer) -> None:
+    serializer.flush()
+
+
+def paragraph(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<p>``; it makes the list around it loose."""
+    if serializer.flow.kind == "item":
+        serializer.flow.loose = True
+    return container(serializer, node, attributes)
+
+
+def open_line(serializer: Serializer, finish: Any) -> Leave:
+    """Collect what follows as one line and give it to ``finish(serializer, text)`` at the end."""
+    serializer.flush()
+    serializer.push("line")
+
+    def leave(s: Serializer) -> None:
+        finish(s, " ".join(s.pop().blocks).replace("\n", " "))
+
+    return leave
+
+
+def add_heading(serializer: Serializer, level: int, text: str) -> None:
+    """Add an ATX heading; bold where a heading cannot stand."""
+    text = text.strip(" ")
+    if not text:
+        return
+    if serializer.flow.kind in ("cell", "line"):
+        serializer.block(f"**{text}**")
+        return
+    serializer.counters["headings"] += 1
+    if text.endswith("#"):
+        text = re.sub(r"(^|\s)(#+)$", r"\1\\\2", text)
+    serializer.block(f"{'#' * level} {text}")
+
+
+def heading(level: int) -> Handler:
+    """Return the handler of ``<h1>`` … ``<h6>``."""
+
+    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+        if is_hidden(attributes):
+            serializer.counters["hidden_dropped"] += 1
+            return SKIP
+        return open_line(serializer, lambda s, text: add_heading(s, level, text))
+
+    return handler
+
+
+def bold_line(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """A term or summary: a bold paragraph."""
+
+    def finish(s: Serializer, text: str) -> None:
+        if text:
+            s.counters["terms"] += 1
+            bold = (
+                text
+                if text.startswith("**") and text.endswith("**") and text.count("**") == 2
+                else f"**{text}**"
+            )
+            s.block(bold if "**" not in text or bold == text else text)
+
+    return open_line(serializer, finish)
+
+
+def caption(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<figcaption>``: a paragraph."""
+    serializer.counters["captions"] += 1
+    return container(serializer, node, attributes)
+
+
+def rule(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<hr>``."""
+    if serializer.flow.kind not in ("cell", "line"):
+        serializer.counters["rules"] += 1
+        serializer.block("---")
+    else:
+        serializer.flush()
+    return SKIP
+
+
+def quote(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<blockquote>``."""
+    serializer.flush()
+    if serializer.flow.kind in ("cell", "line"):
+        return _flush
+    if serializer.flow.indent >= serializer.limits.max_indent:
+        serializer.counters["blocks_flattened"] += 1
+        return _flush
+    serializer.push("quote").indent += 1
+    return _leave_quote
+
+
+def _leave_quote(serializer: Serializer) -> None:
+    text = "\n\n".join(serializer.pop().blocks)
+    if text:
+        serializer.counters["quotations"] += 1
+        serializer.block("> " + text.replace("\n", "\n> ").replace("\n> \n", "\n>\n"))
+
+
+# -- lists
+
+
+def list_block(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<ul>``, ``<ol>``, ``<menu>``, ``<dir>``."""
+    if is_hidden(attributes):
+        serializer.counters["hidden_dropped"] += 1
+        return SKIP
+    serializer.flush()
+    if serializer.flow.kind == "line" or serializer.flow.indent >= serializer.limits.max_indent:
+        serializer.counters["blocks_flattened"] += 1
+        return _flush
+    state: dict[str, Any] = {"ordered": node.tag == "ol", "items": [], "number": 1, "step": 1}
+    if node.tag == "ol":
+        state["number"] = _integer(attributes.get("start"), 1)
+    serializer.push("list", state).indent += 1
+    return _leave_list
+
+
+def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<li>``; outside a list, an item of one of its own."""
+    if is_hidden(attributes):
+        serializer.counters["hidden_dropped"] += 1
+        return SKIP
+    flow = serializer.flow
+    if flow.kind != "list":
+        serializer.flush()
+        if flow.kind == "line" or flow.indent > serializer.limits.max_indent:
+            return _flush
+        serializer.push("item")
+        return _leave_orphan
+    _adopt(serializer, flow)
+    if flow.state["ordered"] and attributes.get("value"):
+        flow.state["number"] = _integer(attributes["value"], flow.state["number"])
+    serializer.push("item")
+    return _leave_item
+
+
+def _adopt(serializer: Serializer, flow: Flow) -> None:
+    """Give content that stands directly in a list (``<ul><ul>``) to the item before it."""
+    serializer.flush()
+    if flow.blocks:
+        items = flow.state["items"]
+        if items:
+            items[-1][1].extend(flow.blocks)
+        else:
+            items.append((flow.state["number"], list(flow.blocks), False))
+            flow.state["number"] += 1
+        flow.blocks.clear()
+
+
+def _leave_item(serializer: Serializer) -> None:
+    done = serializer.pop()
+    state = serializer.flow.state
+    if done.blocks:
+        state["items"].append((state["number"], done.blocks, done.loose))
+    state["number"] += 1
+
+
+def _leave_orphan(serializer: Serializer) -> None:
+    done = serializer.pop()
+    if done.blocks:
+        serializer.counters["list_items"] += 1
+        serializer.block("- " + _indented("\n\n".join(done.blocks), 2))
+
+
+def _leave_list(serializer: Serializer) -> None:
+    _adopt(serializer, serializer.flow)
+    flow = serializer.pop()
+    state = flow.state
+    items: list[tuple[int, list[str], bool]] = state["items"]
+    if not items:
+        return
+    outer = serializer.flow
+    if outer.kind == "item":
+        outer = outer
+    serializer.counters["lists"] += 1
+    serializer.counters["list_items"] += len(items)
+    if outer.kind == "cell":
+        marks = [f"{number}. " if state["ordered"] else "- " for number, _, _ in items]
+        serializer.block(
+            "<br>".join(mark + "<br>".join(blocks) for mark, (_, blocks, _) in zip(marks, items, strict=True))
+        )
+        return
+    tight_paragraphs = serializer.options.profile == "arxiv"
+    loose = any(
+        len(blocks) > 1 and not (len(blocks) == 2 and _INTERRUPTS.match(blocks[1]) and not was_loose)
+        if tight_paragraphs
+        else was_loose or any(not _INTERRUPTS.match(block) for block in blocks[1:])
+        for _, blocks, was_loose in items
+    )
+    kind = "ordered" if state["ordered"] else "bullet"
+    serializer.flush()
+    marker = _marker(serializer, outer, kind)
+    lines = []
+    for number, blocks, _ in items:
+        mark = f"{max(number, 0)}{marker} " if state["ordered"] else f"{marker} "
+        text = ("\n\n" if loose else "\n").join(blocks)
+        lines.append(mark + _indented(text, len(mark)))
+    outer.blocks.append(("\n\n" if loose else "\n").join(lines))
+    outer.list_end = (len(outer.blocks), kind + marker)
+
+
+def _marker(serializer: Serializer, outer: Flow, kind: str) -> str:
+    """Choose the marker: another one than that of a list of the same kind which ends right before."""
+    choices = (".", ")") if kind == "ordered" else (serializer.options.bullets[0], *"*-+")
+    if outer.list_end == (len(outer.blocks), kind + choices[0]):
+        return next(choice for choice in choices if choice != choices[0])
+    return choices[0]
+
+
+def _indented(text: str, width: int) -> str:
+    return _NEXT_LINES.sub("\n" + " " * width, text) if "\n" in text else text
+
+
+def _integer(text: str | None, default: int) -> int:
+    if text and re.fullmatch(r"\s*[+-]?\d{1,9}\s*", text, re.ASCII):
+        return int(text)
+    return default
+
+
+def _summary_of_form(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    return container(serializer, node, attributes)
+
+
+_CONTAINERS = (
+    "address article aside body center details dd dialog div dl fieldset figure footer form header hgroup html legend main "
+    "nav option optgroup search section tbody thead tfoot colgroup frameset noframes"
+).split()
+BLOCK_TAGS: dict[str, Handler] = {
+    **{name: container for name in _CONTAINERS},
+    **{f"h{level}": heading(level) for level in range(1, 7)},
+    "p": paragraph,
+    "ul": list_block,
+    "ol": list_block,
+    "menu": list_block,
+    "dir": list_block,
+    "li": item,
+    "blockquote": quote,
+    "dt": bold_line,
+    "summary": bold_line,
+    "figcaption": caption,
+    "pre": pre,
+    "listing": pre,
+    "xmp": pre,
+    "plaintext": pre,
+    "hr": rule,
+    "button": drop("forms_dropped"),
+}

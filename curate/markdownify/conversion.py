@@ -1,0 +1,141 @@
+"""The converter's interface: :func:`convert` for all that is known about a page, :func:`markdownify` for its Markdown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser
+
+from tootsie.curate.markdownify import nesting
+from tootsie.curate.markdownify.arxiv import ARXIV_CLASSES, cut_mathml
+from tootsie.curate.markdownify.blocks import BLOCK_TAGS
+from tootsie.curate.markdownify.decoding import Decoded, decode
+from tootsie.curate.markdownify.escaping import collapse, escape_text
+from tootsie.curate.markdownify.inlines import INLINE_TAGS, MATH_CLASSES
+from tootsie.curate.markdownify.options import Limits, Options, Profile
+from tootsie.curate.markdownify.serializer import Handler, Serializer
+from tootsie.curate.markdownify.stackexchange import STACKEXCHANGE_CLASSES
+from tootsie.curate.markdownify.tables import TABLE_TAGS
+from tootsie.curate.markdownify.wikipedia import WIKIPEDIA_CLASSES, drop_empty_sections, heading_level
+from tootsie.datasets.errors import InputError
+
+TAGS: dict[str, Handler] = {**BLOCK_TAGS, **INLINE_TAGS, **TABLE_TAGS}
+CLASSES: dict[Profile, dict[str, Handler]] = {
+    Profile.WEB: MATH_CLASSES,
+    Profile.ARXIV: ARXIV_CLASSES,
+    Profile.WIKIPEDIA: {**MATH_CLASSES, **WIKIPEDIA_CLASSES},
+    Profile.STACKEXCHANGE: {**MATH_CLASSES, **STACKEXCHANGE_CLASSES},
+}
+_SITE_SUFFIX = re.compile(r"\s+[-–—|]\s+(?:Wiki\w+|维基百科.*|Wikip\S+.*)$")
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A converted page."""
+
+    markdown: str
+    """The document; ends with one newline, empty when nothing was left."""
+    title: str | None
+    """Its title, as inline Markdown, from the document itself; from ``<title>`` only where the profile can trust that."""
+    counters: dict[str, int]
+    """How often each rule applied, by name, sorted; rules that never applied are absent."""
+    abstract: str | None = None
+    """arXiv: the abstract, as Markdown."""
+    authors: tuple[str, ...] = ()
+    """arXiv: names of the authors, without affiliations and notes."""
+    metadata: dict[str, str] = field(default_factory=dict)
+    """Other front matter, as plain text: keywords, classification, dates, language."""
+    encoding: str = "str"
+    """Codec the bytes were decoded with."""
+
+
+def convert(
+    html: str | bytes,
+    *,
+    profile: str | Profile = Profile.WEB,
+    limits: Limits = DEFAULT_LIMITS,
+    charset: str | None = None,
+    **options: Any,
+) -> Conversion:
+    """Convert one page.
+
+    Args:
+      html: text, or bytes whose encoding is found out (:mod:`.decoding`).
+      profile: the kind of page; decides the rules and the defaults of ``options``.
+      limits: bounds for hostile pages.
+      charset: encoding declared by the transport, for bytes.
+      options: fields of :class:`Options`.
+
+    Raises:
+      InputError: the page is longer than ``limits.max_bytes``.
+      SpecError: unknown profile or option.
+
+    Time and memory are linear in the length of the page. The result depends on the arguments only.
+    """
+    settings = Options.of(profile, **options)
+    if len(html) > limits.max_bytes:
+        raise InputError(
+            f"the page is longer than {limits.max_bytes:,} {'bytes' if isinstance(html, bytes) else 'characters'}",
+            field="html",
+            value=len(html),
+            remedy="Leave it out, or raise max_bytes",
+        )
+    decoded = decode(html, charset)
+    serializer, page_title, language = _serialize(decoded, settings, limits)
+    title = serializer.title
+    if title is None and settings.profile in (Profile.WEB, Profile.WIKIPEDIA) and page_title:
+        title = escape_text(collapse(page_title).strip(" "))
+        if settings.profile is Profile.WIKIPEDIA:
+            title = _SITE_SUFFIX.sub("", title)
+    serializer.flush()
+    blocks = serializer.flow.blocks
+    if settings.profile is Profile.WIKIPEDIA:
+        blocks[:], dropped = drop_empty_sections(blocks)
+        serializer.counters["empty_sections_dropped"] += dropped
+    if settings.title and title and settings.profile is Profile.WIKIPEDIA:
+        if not any(heading_level(block) == 1 for block in blocks[:3]):
+            blocks.insert(0, f"# {title}")
+    if language:
+        serializer.metadata["language"] = language
+    return Conversion(
+        markdown=serializer.markdown(),
+        title=title or None,
+        counters={name: count for name, count in sorted(serializer.counters.items()) if count},
+        abstract=serializer.abstract,
+        authors=tuple(serializer.authors),
+        metadata=serializer.metadata,
+        encoding=decoded.encoding,
+    )
+
+
+def markdownify(html: str | bytes, *, profile: str | Profile = Profile.WEB, **options: Any) -> str:
+    """Return the Markdown of a page; see :func:`convert`.
+
+    >>> markdownify("<h1>Hello</h1><p>a <b>bold</b> word</p>")
+    '# Hello\\n\\na **bold** word\\n'
+    """
+    return convert(html, profile=profile, **options).markdown
+
+
+def _serialize(
+    decoded: Decoded, options: Options, limits: Limits
+) -> tuple[Serializer, str | None, str | None]:
+    html = cut_mathml(decoded.text)
+    serializer = Serializer(options, limits, TAGS, CLASSES[options.profile])
+    if nesting.is_deep(html, limits.max_depth):
+        html, dropped = nesting.flatten(html, limits.max_depth)
+        serializer.counters["elements_too_deep"] += dropped
+    parser = LexborHTMLParser(html)
+    root = parser.root
+    serializer.counters["invalid_characters_replaced"] += decoded.invalid
+    serializer.counters["control_characters_removed"] += decoded.removed
+    if root is None:
+        return serializer, None, None
+    serializer.root = root
+    serializer.walk(root)
+    head = parser.head
+    title = head.css_first("title") if head is not None else None
+    return serializer, title.text(deep=True) if title is not None else None, root.attributes.get("lang")

@@ -1,0 +1,101 @@
+"""Bytes to text: byte order mark, declared charset, UTF-8, windows-1252, in that order.
+
+Source: WHATWG HTML §13.2.3 (the prescan) and Encoding (labels; latin-1 means windows-1252).
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_DECLARED = re.compile(
+    rb"""<meta[^>]{0,400}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})|<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.:-]{2,40})""",
+    re.IGNORECASE,
+)
+_PRESCAN = 4096
+# Labels that mean another encoding on the web than in Python.
+_ALIASES = {
+    "iso-8859-1": "cp1252", "iso8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "us-ascii": "cp1252",
+    "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "sjis": "cp932",
+    "ks_c_5601-1987": "cp949", "euc-kr": "cp949", "iso-8859-9": "cp1254", "tis-620": "cp874", "unicode": "utf-8",
+}  # fmt: skip
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_UNSAFE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ufeff\ufffe\uffff]")
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Text of a page and what it took to get it."""
+
+    text: str
+    """The characters; no NUL, no surrogates, no control characters."""
+    encoding: str
+    """The Python codec that was used; ``str`` when the input was text."""
+    invalid: int = 0
+    """Byte sequences or lone surrogates that were replaced by U+FFFD."""
+    removed: int = 0
+    """Control characters that were left out."""
+
+
+def decode(source: str | bytes, charset: str | None = None) -> Decoded:
+    """Return the text of ``source``.
+
+    Args:
+      source: a page. Text is only cleaned.
+      charset: what the transport declared (an HTTP header), tried before the page's own declaration.
+    """
+    if isinstance(source, str):
+        return _clean(source, "str", 0)
+    for bom, encoding in _BOMS:
+        if source.startswith(bom):
+            return _decode_as(source[len(bom) :], encoding)
+    for label in (charset, _declared(source)):
+        encoding = _codec(label)
+        if encoding is None:
+            continue
+        if encoding.startswith("utf-16") or encoding.startswith("utf-32"):
+            encoding = "utf-8"  # the declaration was readable as ASCII, so it is wrong
+        if encoding == "utf-8":
+            break
+        return _decode_as(source, encoding)
+    try:
+        return _clean(source.decode("utf-8"), "utf-8", 0)
+    except UnicodeDecodeError:
+        pass
+    replaced = source.decode("utf-8", "replace")
+    invalid = replaced.count("\ufffd") - source.count(b"\xef\xbf\xbd")
+    multibyte = len(source) - len(replaced)
+    if _codec(_declared(source)) is None and _codec(charset) is None and invalid > multibyte // 4:
+        return _decode_as(source, "cp1252")
+    return _clean(replaced, "utf-8", invalid)
+
+
+def _declared(source: bytes) -> str | None:
+    match = _DECLARED.search(source[:_PRESCAN])
+    return (match.group(1) or match.group(2)).decode("ascii") if match else None
+
+
+def _codec(label: str | None) -> str | None:
+    if not label:
+        return None
+    name = _ALIASES.get(label.strip().lower(), label.strip().lower())
+    try:
+        info = codecs.lookup(name)
+    except (LookupError, ValueError):
+        return None
+    return info.name if info._is_text_encoding else None
+
+
+def _decode_as(source: bytes, encoding: str) -> Decoded:
+    text = source.decode(encoding, "replace")
+    return _clean(text, encoding, text.count("\ufffd"))
+
+
+def _clean(text: str, encoding: str, invalid: int) -> Decoded:
+    if not text.isascii():
+        text, surrogates = _SURROGATES.subn("\ufffd", text)
+        invalid += surrogates
+    text, removed = _UNSAFE.subn("", text)
+    return Decoded(text=text, encoding=encoding, invalid=invalid, removed=removed)

@@ -1,0 +1,95 @@
+"""Escaping of prose, so that text which looks like Markdown stays text. Formulas and code never come here.
+
+Source: CommonMark 0.31 §2.4 (backslash escapes), §6.2 (flanking rules), GFM §6.5 (strikethrough).
+"""
+
+from __future__ import annotations
+
+import re
+
+SPACES = " \t\n\r\f"
+_RUNS = re.compile(r"[ \t\n\r\f]+")
+_SUSPECT = re.compile(r"[\\`*_\[\]<&~$]")
+# One alternative for each character that can open markup, with the context in which it does.
+_ESCAPE = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|$)"
+    r"|`"
+    r"|(?<=\S)\*|\*(?=\S)"
+    r"|(?<![^\W_])_|_(?![^\W_])"
+    r"|\[(?=\^)|\[(?=[ xX]\])|\](?=[(\[:]|$)"
+    r"|<(?=[A-Za-z/!?]|$)"
+    r"|&(?=[A-Za-z][A-Za-z0-9]{1,31};|#[0-9]{1,7};|#[xX][0-9A-Fa-f]{1,6};)"
+    r"|(?<=\S)~|~(?=~)"
+    r"|\$"
+)
+_BRACKETS = re.compile(r"(?<!\\)[\[\]]")
+_LINE_START = re.compile(
+    r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=_*](?=[-=_* ]*$)|~~~|(?=\d{1,9}[.)](?:\s|$)))"
+)
+_ORDERED = re.compile(r"(\d{1,9})([.)])")
+
+
+def collapse(text: str) -> str:
+    """Replace each run of HTML white space by one space; other Unicode spaces stay."""
+    return _RUNS.sub(" ", text)
+
+
+def escape_text(text: str, *, in_link: bool = False) -> str:
+    """Escape ``text`` (white space already collapsed) as inline Markdown.
+
+    Brackets are escaped only where they could form a link, a footnote or a definition; ``in_link`` escapes all.
+    """
+    if _SUSPECT.search(text) is None:
+        return text
+    escaped = _ESCAPE.sub(r"\\\g<0>", text)
+    return _BRACKETS.sub(r"\\\g<0>", escaped) if in_link else escaped
+
+
+def escape_line_start(line: str) -> str:
+    """Escape what would make ``line`` a heading, list item, quotation, rule or fence."""
+    match = _LINE_START.match(line)
+    if match is None:
+        return line
+    if match.end() == match.start():
+        return _ORDERED.sub(r"\1\\\2", line, count=1)
+    return "\\" + line
+
+
+def escape_cell(text: str) -> str:
+    """Escape the pipes of a table cell: GFM splits rows before it parses inline markup."""
+    return text.replace("|", "\\|") if "|" in text else text
+
+
+def escape_html(text: str) -> str:
+    """Escape ``text`` for HTML element content."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def destination(url: str) -> str:
+    """Write ``url`` as a CommonMark link destination."""
+    url = url.strip(SPACES)
+    if not re.search(r"[\s()<>\\\x00-\x1f]", url):
+        return url
+    url = re.sub(r"[\n\r\t]", "", url)
+    if not re.search(r"[\s<>\\]", url) and _balanced(url):
+        return url
+    return "<" + re.sub(r"[<>\\]", r"\\\g<0>", url) + ">"
+
+
+def title_suffix(title: str | None) -> str:
+    """Write a link title with its leading space; empty without one."""
+    if not title or not title.strip():
+        return ""
+    return ' "' + collapse(title.strip()).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _balanced(url: str) -> bool:
+    depth = 0
+    for character in url:
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+            if depth < 0:
+                return False
+    return depth == 0

@@ -1,0 +1,280 @@
+"""Handlers of inline elements: emphasis, links, images, code, sub- and superscripts, quotations, line breaks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tootsie.curate.markdownify import formulas
+from tootsie.curate.markdownify.escaping import collapse, destination, escape_text, title_suffix
+from tootsie.curate.markdownify.options import Images, Links
+from tootsie.curate.markdownify.serializer import HTML_SPACE, SKIP, Handler, Leave, Node, Serializer
+
+_TICKS = re.compile(r"`+")
+_UNSAFE_SCHEME = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]*\Z")
+
+
+def is_hidden(attributes: dict[str, Any]) -> bool:
+    """Return whether an element is not shown: ``hidden`` or its own ``style``."""
+    style = attributes.get("style")
+    return "hidden" in attributes or bool(style and _HIDDEN.search(style))
+
+
+def transparent(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """Keep the content of an element, nothing of the element; hidden ones go."""
+    if ("style" in attributes or "hidden" in attributes) and is_hidden(attributes):
+        serializer.counters["hidden_dropped"] += 1
+        return SKIP
+    return None
+
+
+def drop(name: str) -> Handler:
+    """Return a handler that leaves an element out and counts it under ``name``."""
+
+    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+        serializer.counters[name] += 1
+        return SKIP
+
+    return handler
+
+
+def _nothing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    return SKIP
+
+
+def _emphasis(mark: str, tag: str) -> Handler:
+    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave | None:
+        return serializer.open_inline(tag, serializer.emphasis(mark, tag))
+
+    return handler
+
+
+def _script(which: str) -> Handler:
+    """Sub- and superscripts: an HTML tag by default, since Markdown has none."""
+
+    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave | None:
+        mark = serializer.options.sub if which == "sub" else serializer.options.sup
+        close = "</" + mark[1:] if mark.startswith("<") else mark
+        return serializer.open_inline(which, lambda s, inner: f"{mark}{inner}{close}")
+
+    return handler
+
+
+def _quotation(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave:
+    serializer.inline("“")
+    serializer.space = True
+
+    def leave(s: Serializer) -> None:
+        s.inline("”")
+
+    return leave
+
+
+def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<a href>`` by the links policy: a link, an autolink, or its text."""
+    href = attributes.get("href")
+    if serializer.options.links is Links.TEXT or not href or _UNSAFE_SCHEME.match(href):
+        return None
+    title = attributes.get("title")
+
+    def wrap(s: Serializer, inner: str) -> str:
+        if s.parts and s.parts[-1].endswith("!"):
+            s.parts[-1] = s.parts[-1][:-1] + "\\!"
+        s.counters["links"] += 1
+        if not title and inner.replace("\\", "") == href and _AUTOLINK.match(href):
+            return f"<{href}>"
+        return f"[{inner}]({destination(href)}{title_suffix(title)})"
+
+    return serializer.open_inline("a", wrap)
+
+
+def image(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<img>`` by the images policy: an image, its alternative text, or nothing."""
+    if is_hidden(attributes) and "display" not in (attributes.get("style") or ""):
+        return SKIP
+    policy = serializer.options.images
+    source = (attributes.get("src") or "").strip(HTML_SPACE)
+    alt = collapse(attributes.get("alt") or "").strip(" ")
+    if policy is Images.KEEP and source and not _UNSAFE_SCHEME.match(source):
+        serializer.counters["images"] += 1
+        label = escape_text(alt, in_link=True)
+        serializer.inline(f"![{label}]({destination(source)}{title_suffix(attributes.get('title'))})")
+    elif policy is not Images.DROP and alt:
+        serializer.counters["images_as_text"] += 1
+        serializer.inline(escape_text(alt))
+    else:
+        serializer.counters["images_dropped"] += 1
+    return SKIP
+
+
+def code_span(text: str) -> str:
+    """Return ``text`` as a code span with fences longer than any run of backticks in it."""
+    text = collapse(text)
+    if not text.strip(" "):
+        return ""
+    runs = {len(run) for run in _TICKS.findall(text)}
+    length = 1
+    while length in runs:
+        length += 1
+    fence = "`" * length
+    if text[0] == "`" or text[-1] == "`" or (text[0] == " " and text[-1] == " "):
+        text = f" {text} "
+    return f"{fence}{text}{fence}"
+
+
+def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<code>``, ``<kbd>``, ``<samp>``, ``<tt>``: verbatim text in a code span."""
+    if is_hidden(attributes):
+        serializer.counters["hidden_dropped"] += 1
+        return SKIP
+    if node.css_first("math, pre") is not None:
+        return None
+    text = collapse(node.text(deep=True) or "").replace("\u00a0", serializer.options.nbsp)
+    inner = text.strip(" ")
+    if not inner:
+        serializer.text(text)
+        return SKIP
+    if text[0] == " ":
+        serializer.text(" ")
+    serializer.counters["code_spans"] += 1
+    if serializer.flow.kind == "cell" and "\\|" in inner:
+        escaped = (
+            inner.replace("&", "&amp;").replace("<", "&lt;").replace("\\", "&#92;").replace("*", "&#42;")
+        )
+        serializer.inline(f"<code>{escaped}</code>")
+    else:
+        serializer.inline(code_span(inner))
+    if text[-1] == " ":
+        serializer.text(" ")
+    return SKIP
+
+
+def _break(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    serializer.line_break()
+    return SKIP
+
+
+def _word_break(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    return SKIP
+
+
+def math(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<math>``: its TeX, opaque."""
+    tex, origin = formulas.tex_of_math(node, attributes)
+    if tex:
+        serializer.counters[f"formulas_from_{origin}"] += 1
+        serializer.formula(tex, formulas.is_display(attributes))
+    return SKIP
+
+
+def _script_element(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """Scripts go, but MathJax 2 keeps its formulas in ``<script type="math/tex">``."""
+    kind = (attributes.get("type") or "").lower()
+    if kind.startswith("math/tex"):
+        tex = formulas.normalise(node.text(deep=True) or "")
+        serializer.counters["formulas_from_script"] += 1
+        serializer.formula(tex, "display" in kind)
+    return SKIP
+
+
+def _katex(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """KaTeX: the annotation inside its hidden MathML."""
+    element = node.css_first("math")
+    if element is None:
+        return None
+    tex, origin = formulas.tex_of_math(element, element.attributes)
+    parent = node.parent
+    display = parent is not None and "katex-display" in (parent.attributes.get("class") or "")
+    serializer.counters[f"formulas_from_{origin}"] += 1
+    serializer.formula(tex, display or formulas.is_display(element.attributes))
+    return SKIP
+
+
+def _entry(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """Temml's copyable source: ``<span class="hurmet-tex" data-entry>``."""
+    entry = attributes.get("data-entry")
+    if not entry:
+        return None
+    element = node.css_first("math")
+    serializer.counters["formulas_from_entry"] += 1
+    serializer.formula(
+        formulas.normalise(entry), element is not None and formulas.is_display(element.attributes)
+    )
+    return SKIP
+
+
+INLINE_TAGS: dict[str, Handler] = {
+    "em": _emphasis("*", "em"),
+    "i": _emphasis("*", "em"),
+    "dfn": _emphasis("*", "em"),
+    "var": _emphasis("*", "em"),
+    "cite": transparent,
+    "strong": _emphasis("**", "strong"),
+    "b": _emphasis("**", "strong"),
+    "del": _emphasis("~~", "del"),
+    "s": _emphasis("~~", "del"),
+    "strike": _emphasis("~~", "del"),
+    "sub": _script("sub"),
+    "sup": _script("sup"),
+    "q": _quotation,
+    "a": link,
+    "img": image,
+    "code": code,
+    "kbd": code,
+    "samp": code,
+    "tt": code,
+    "br": _break,
+    "wbr": _word_break,
+    "math": math,
+    "span": transparent,
+    "script": _script_element,
+    "style": _nothing,
+    "template": _nothing,
+    "head": _nothing,
+    "link": _nothing,
+    "meta": _nothing,
+    "title": _nothing,
+    "noscript": _nothing,
+    "input": _nothing,
+    "select": drop("forms_dropped"),
+    "textarea": drop("forms_dropped"),
+    "iframe": drop("embeds_dropped"),
+    "object": transparent,
+    "svg": drop("pictures_dropped"),
+    "canvas": drop("pictures_dropped"),
+    "audio": drop("embeds_dropped"),
+    "video": drop("embeds_dropped"),
+    "datalist": _nothing,
+    "rp": _nothing,
+}
+MATH_CLASSES: dict[str, Handler] = {
+    "katex": _katex,
+    "katex-mathml": _katex,
+    "katex-html": _nothing,
+    "hurmet-tex": _entry,
+    "MathJax_Preview": _nothing,
+    "MathJax": _nothing,
+    "MathJax_Display": _nothing,
+    "MathJax_SVG": _nothing,
+    "MathJax_SVG_Display": _nothing,
+    "MathJax_CHTML": _nothing,
+}
+"""Rendered copies of formulas whose source stands beside them."""
+
+
+def mathjax_container(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """MathJax 3 ``<mjx-container>``: its assistive MathML, else the characters it shows."""
+    element = node.css_first("math")
+    display = attributes.get("display") == "true"
+    if element is not None:
+        tex, origin = formulas.tex_of_math(element, element.attributes)
+        serializer.counters[f"formulas_from_{origin}"] += 1
+        serializer.formula(tex, display)
+        return SKIP
+    serializer.counters["formulas_without_source"] += 1
+    return None
+
+
+INLINE_TAGS["mjx-container"] = mathjax_container

@@ -1,0 +1,127 @@
+"""Code blocks: verbatim text, the declared language, a fence longer than any inside."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tootsie.curate.markdownify.inlines import code_span, is_hidden
+from tootsie.curate.markdownify.serializer import SKIP, Node, Serializer
+
+_FENCE_RUNS = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
+_LANGUAGE_CLASS = re.compile(
+    r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-text-|highlight-|mw-highlight-lang-|brush:\s*|sourceCode\s+)"
+    r"([A-Za-z0-9+#._-]+)"
+)
+_NOT_LANGUAGES = frozenset(
+    "default none text plain plaintext nohighlight notranslate source line-numbers override prettyprint".split()
+)
+_NUMBER_CLASSES = frozenset(("linenos", "lineno", "linenodiv", "line-numbers-rows", "gutter", "lnt", "ln"))
+_BLOCK_LINES = frozenset(("div", "p", "li", "tr"))
+
+
+def language_of(node: Node, attributes: dict[str, Any]) -> str:
+    """Return the language that a ``pre``, its ``code`` or its two nearest ancestors declare; empty when none does."""
+    candidates = [attributes]
+    inner = node.first_child
+    while inner is not None:
+        if inner.tag == "code":
+            candidates.insert(0, inner.attributes)
+            break
+        inner = inner.next
+    outer = node.parent
+    for _ in range(2):
+        if outer is not None and outer.tag == "div":
+            candidates.append(outer.attributes)
+            outer = outer.parent
+    for candidate in candidates:
+        for key in ("data-lang", "data-language"):
+            if candidate.get(key):
+                return _info(candidate[key])
+        match = _LANGUAGE_CLASS.search(candidate.get("class") or "")
+        if match and match.group(1).lower() not in _NOT_LANGUAGES:
+            return _info(match.group(1))
+    return ""
+
+
+def _info(name: str) -> str:
+    name = name.strip().lower()
+    if name in _NOT_LANGUAGES:
+        return ""
+    return {"python3": "python", "py3": "python", "ipython3": "python"}.get(name, re.sub(r"[\s`]", "", name))
+
+
+def verbatim(node: Node) -> str:
+    """Return the text below ``node`` as it would be shown in a ``pre``: line breaks kept, line numbers left out."""
+    parts: list[str] = []
+    current = node.first_child
+    depth = 0
+    lined: list[bool] = []
+    while current is not None:
+        tag = current.tag
+        child = None
+        if tag == "-text":
+            parts.append(current.text_content or "")
+        elif tag == "br":
+            parts.append("\n")
+        elif tag in ("script", "style", "template"):
+            pass
+        elif tag[0] != "-":
+            classes = current.attributes.get("class")
+            if not (classes and _NUMBER_CLASSES.intersection(classes.split())):
+                child = current.first_child
+                starts_line = tag in _BLOCK_LINES
+                if starts_line and parts and not parts[-1].endswith("\n"):
+                    parts.append("\n")
+        if child is not None:
+            lined.append(current.tag in _BLOCK_LINES)
+            depth += 1
+            current = child
+            continue
+        while current.next is None:
+            if depth == 0:
+                return "".join(parts)
+            current = current.parent
+            depth -= 1
+            if lined.pop() and parts and not parts[-1].endswith("\n") and current.next is not None:
+                parts.append("\n")
+        current = current.next
+    return "".join(parts)
+
+
+def fence(text: str, language: str) -> str:
+    """Return ``text`` as a fenced code block."""
+    length = max((len(run) for run in _FENCE_RUNS.findall(text)), default=2) + 1
+    marks = "`" * max(3, length)
+    return f"{marks}{language}\n{text}\n{marks}"
+
+
+def add_code_block(serializer: Serializer, text: str, language: str) -> None:
+    """Add code as a block; in a table cell or a heading, as code spans."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text[1:] if text.startswith("\n") else text
+    end = len(text)
+    while end and text[end - 1] in " \t\n":
+        end -= 1
+    newline = text.find("\n", end)
+    text = text[: newline if newline >= 0 else len(text)]
+    if not text.strip():
+        return
+    serializer.counters["code_blocks"] += 1
+    language = language or serializer.options.code_language
+    if language:
+        serializer.counters["code_languages"] += 1
+    if serializer.flow.kind in ("cell", "line"):
+        spans = [code_span(line.rstrip()) for line in text.split("\n") if line.strip()]
+        serializer.block("<br>".join(spans) if serializer.flow.kind == "cell" else " ".join(spans))
+        return
+    serializer.block(fence(text, language))
+
+
+def pre(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<pre>``."""
+    if is_hidden(attributes):
+        serializer.counters["hidden_dropped"] += 1
+        return SKIP
+    add_code_block(serializer, verbatim(node), language_of(node, attributes))
+    return SKIP

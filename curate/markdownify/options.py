@@ -1,0 +1,151 @@
+"""Profiles, policies and limits of the converter."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from tootsie.datasets.errors import SpecError
+
+
+class Profile(StrEnum):
+    """What kind of page is converted: decides the rules for boxes, notes, titles and the default policies."""
+
+    WEB = "web"
+    """Any page: nothing but scripts, styles, forms and hidden elements is left out."""
+    ARXIV = "arxiv"
+    """LaTeXML output as in ar5iv: equation groups, theorems, listings, notes, citations, abstract, authors."""
+    WIKIPEDIA = "wikipedia"
+    """Parsoid and skin HTML of MediaWiki, Enterprise dumps: infobox, references, navigation, maintenance boxes."""
+    STACKEXCHANGE = "stackexchange"
+    """Bodies of StackExchange posts: MathJax delimiters in text, prettyprint languages, snippets, spoilers."""
+
+
+class References(StrEnum):
+    """What becomes of citations and reference lists."""
+
+    KEEP = "keep"
+    """Citations and lists stay (Wikipedia: as footnotes)."""
+    CITE_KEYS = "cite-keys"
+    """Citations stay as their text, the lists go."""
+    DROP = "drop"
+    """Lists and parenthetical citations go; a citation that is part of the sentence stays as text."""
+
+
+class Links(StrEnum):
+    """What becomes of ``<a href>``."""
+
+    KEEP = "keep"
+    TEXT = "text"
+
+
+class Images(StrEnum):
+    """What becomes of ``<img>``."""
+
+    KEEP = "keep"
+    ALT = "alt"
+    DROP = "drop"
+
+
+class Dollars(StrEnum):
+    """Whether ``$…$`` and its kin in text are formulas (MathJax)."""
+
+    NONE = "none"
+    STRICT = "strict"
+    """``\\(…\\)``, ``$$…$$`` always; ``$…$`` where Pandoc would see a formula and it does not look like money."""
+    ALL = "all"
+    """As MathJax reads them on a site that has it."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The policies of one conversion; :meth:`of` gives the defaults of a profile."""
+
+    profile: Profile = Profile.WEB
+    links: Links = Links.KEEP
+    images: Images = Images.KEEP
+    references: References = References.KEEP
+    dollars: Dollars = Dollars.NONE
+    infobox: bool = True
+    """Wikipedia: keep the infobox, as a table."""
+    authors: bool = False
+    """arXiv: keep the author block in the text (it is always in ``Conversion.authors``)."""
+    title: bool = True
+    """Start with ``# title`` where the page body has no title heading of its own."""
+    nbsp: str = "\u00a0"
+    """What a no-break space becomes."""
+    bullets: str = "-+*"
+    """Markers of bullet lists, by depth of nesting among themselves."""
+    code_language: str = ""
+    """Info string of code blocks whose language the page does not declare."""
+    sub: str = "<sub>"
+    """What surrounds subscripts: an HTML tag, any other mark, or nothing."""
+    sup: str = "<sup>"
+    """Likewise, superscripts."""
+
+    @classmethod
+    def of(cls, profile: str | Profile, **options: Any) -> Options:
+        """Return the defaults of ``profile`` with ``options`` on top.
+
+        Raises:
+          SpecError: unknown profile or option, or a value that is none of the allowed ones.
+        """
+        chosen = _enum(Profile, profile, "profile")
+        settings: dict[str, Any] = {**_DEFAULTS[chosen]}
+        known = {field.name for field in dataclasses.fields(cls)} - {"profile"}
+        for name, value in options.items():
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                raise SpecError(
+                    "unknown option of the converter",
+                    field=name,
+                    remedy=f"Did you mean {near[0]}?" if near else f"Known: {', '.join(sorted(known))}",
+                )
+            kind = _ENUMS.get(name)
+            settings[name] = _enum(kind, value, name) if kind else value
+        return cls(profile=chosen, **settings)
+
+
+_ENUMS: dict[str, type[StrEnum]] = {
+    "links": Links,
+    "images": Images,
+    "references": References,
+    "dollars": Dollars,
+}
+_DEFAULTS: dict[Profile, dict[str, Any]] = {
+    Profile.WEB: {"dollars": Dollars.NONE},
+    Profile.ARXIV: {
+        "links": Links.TEXT, "images": Images.DROP, "references": References.CITE_KEYS, "nbsp": " "
+    },
+    Profile.WIKIPEDIA: {"links": Links.TEXT, "images": Images.DROP, "references": References.DROP, "nbsp": " "},
+    Profile.STACKEXCHANGE: {"dollars": Dollars.ALL, "nbsp": " ", "title": False},
+}  # fmt: skip
+
+
+def _enum(kind: Any, value: Any, field: str) -> Any:
+    try:
+        return kind(value)
+    except ValueError:
+        raise SpecError(
+            f"the option {field} has a value that does not exist",
+            field=field,
+            value=value,
+            remedy=f"Use one of {', '.join(kind)}",
+        ) from None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds that keep hostile pages cheap."""
+
+    max_bytes: int = 64 * 2**20
+    """A longer page (bytes, or characters of text) is refused with :class:`InputError`."""
+    max_depth: int = 256
+    """Elements nested deeper are unwrapped: their text stays, ``elements_too_deep`` counts them."""
+    max_indent: int = 16
+    """Lists and quotations nested deeper are written without further indentation (``blocks_flattened``)."""
+    max_cells: int = 1_000_000
+    """A table whose grid would have more cells becomes plain lines of text (``tables_too_large``)."""

@@ -1,0 +1,371 @@
+"""The engine: one walk over the parsed page that writes Markdown. Iterative; each element is entered and left once.
+
+A :class:`Flow` is a place where blocks are collected: the page, a list item, a quotation, a table cell, a footnote. In it
+runs of inline content are collected in ``parts``; an :class:`Inline` is an open ``<em>``, ``<a>`` … whose content will be
+wrapped when it ends. A block that starts inside open inline elements closes them before and opens them again after.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from tootsie.curate.markdownify import formulas
+from tootsie.curate.markdownify.escaping import collapse, escape_line_start, escape_text
+from tootsie.curate.markdownify.options import Dollars, Limits, Options
+
+Node = Any
+"""A ``selectolax.lexbor.LexborNode``."""
+Leave = Callable[["Serializer"], None]
+Handler = Callable[["Serializer", Node, dict[str, Any]], Any]
+
+SKIP = object()
+"""Returned by a handler that has dealt with the element's content itself."""
+PASS = object()
+"""Returned by a class rule that does not apply after all."""
+HTML_SPACE = " \t\n\r\f"
+
+
+class Inline:
+    """An open inline element."""
+
+    __slots__ = ("close", "kind", "parts", "wrap")
+
+    def __init__(self, kind: str, wrap: Callable[[Serializer, str], str]) -> None:
+        self.kind = kind
+        self.parts: list[str] = []
+        self.wrap = wrap
+
+
+class Flow:
+    """A place where blocks are collected."""
+
+    __slots__ = ("blocks", "indent", "inlines", "kind", "list_end", "loose", "parent", "parts", "state")
+
+    def __init__(self, kind: str, parent: Flow | None, state: Any = None) -> None:
+        self.kind = kind
+        """``page``, ``item``, ``list``, ``quote``, ``cell``, ``line`` (heading, caption, term), ``table`` or ``note``."""
+        self.parent = parent
+        self.blocks: list[str] = []
+        self.parts: list[str] = []
+        self.inlines: list[Inline] = []
+        self.loose = False
+        self.state = state
+        self.list_end: tuple[int, str] = (-1, "")
+        self.indent = parent.indent if parent else 0
+
+
+class Serializer:
+    """State of one conversion. Handlers (one per tag, one per class of a profile) call its methods."""
+
+    def __init__(
+        self, options: Options, limits: Limits, tags: dict[str, Handler], classes: dict[str, Handler]
+    ) -> None:
+        self.options = options
+        self.limits = limits
+        self.tags = tags
+        self.classes = classes
+        self.counters: Counter[str] = Counter()
+        self.flow = Flow("page", None)
+        self.parts = self.flow.parts
+        self.space = True
+        self.footnotes: dict[str, tuple[str, str | None]] = {}
+        self.metadata: dict[str, str] = {}
+        self.authors: list[str] = []
+        self.title: str | None = None
+        self.abstract: str | None = None
+        self.nested_tables: set[int] | None = None
+        self.table_ancestors: dict[int, int] = {}
+        self.cells = 0
+        self.root: Node = None
+        self._pending: tuple[list[str], int, str] | None = None
+        self._dollars = options.dollars
+        self._nbsp = options.nbsp
+
+    # -- the walk
+
+    def walk(self, root: Node) -> None:
+        """Convert all that lies below ``root`` (not ``root`` itself)."""
+        tags, classes = self.tags, self.classes
+        node = root.first_child
+        leaves: list[Leave | None] = []
+        while node is not None:
+            tag = node.tag
+            leave: Any = SKIP
+            if tag == "-text":
+                self.text(node.text_content)
+            elif tag[0] != "-":
+                attributes = node.attributes
+                leave = PASS
+                if classes and "class" in attributes:
+                    for name in (attributes["class"] or "").split():
+                        rule = classes.get(name)
+                        if rule is not None:
+                            leave = rule(self, node, attributes)
+                            if leave is not PASS:
+                                break
+                if leave is PASS:
+                    handler = tags.get(tag)
+                    leave = None if handler is None else handler(self, node, attributes)
+                if leave is not SKIP:
+                    child = node.first_child
+                    if child is not None:
+                        leaves.append(leave)
+                        node = child
+                        continue
+                    if leave is not None:
+                        leave(self)
+            while True:
+                following = node.next
+                if following is not None:
+                    node = following
+                    break
+                if not leaves:
+                    return
+                node = node.parent
+                leave = leaves.pop()
+                if leave is not None:
+                    leave(self)
+
+    # -- inline content
+
+    def text(self, text: str | None) -> None:
+        """Add a text node: white space collapsed, Markdown escaped, MathJax delimiters honoured."""
+        if not text:
+            return
+        if not text.strip(HTML_SPACE):
+            if not self.space:
+                self.parts.append(" ")
+                self.space = True
+            return
+        if self._nbsp != "\u00a0" and "\u00a0" in text:
+            text = text.replace("\u00a0", self._nbsp)
+        if self._dollars is not Dollars.NONE and ("$" in text or "\\" in text):
+            for kind, piece in formulas.split_text(text, strict=self._dollars is Dollars.STRICT):
+                if kind == "text":
+                    self._prose(piece)
+                else:
+                    self.formula(formulas.normalise(piece), kind == "display")
+            return
+        self._prose(text)
+
+    def _prose(self, text: str) -> None:
+        text = collapse(text)
+        if self.space and text[0] == " ":
+            text = text[1:]
+            if not text:
+                return
+        self.space = text[-1] == " "
+        if self._pending is not None:
+            self._settle(text[0])
+        inlines = self.flow.inlines
+        self.parts.append(escape_text(text, in_link=bool(inlines) and any(i.kind == "a" for i in inlines)))
+
+    def inline(self, markdown: str) -> None:
+        """Add finished inline Markdown (code, an image, a footnote mark)."""
+        if not markdown:
+            return
+        if self._pending is not None:
+            self._settle(markdown[0])
+        self.parts.append(markdown)
+        self.space = False
+
+    def _settle(self, following: str) -> None:
+        """Rewrite an emphasis that ended in punctuation as HTML when a letter follows: CommonMark would not close it."""
+        pending = self._pending
+        self._pending = None
+        if pending is None:
+            return
+        parts, index, html = pending
+        if following.isalnum() and parts is self.parts and index == len(parts) - 1:
+            parts[index] = html
+
+    def formula(self, tex: str, display: bool) -> None:
+        """Add a formula: ``$…$`` in the line, ``$$…$$`` as a block of its own."""
+        if not tex:
+            return
+        self.counters["formulas_display" if display else "formulas_inline"] += 1
+        kind = self.flow.kind
+        if display and kind not in ("cell", "line"):
+            self.block(f"$${tex}$$")
+            return
+        if kind == "cell" and "\\|" in tex:
+            tex = tex.replace("\\|", "\\Vert ")
+            self.counters["formulas_pipes_rewritten"] += 1
+        mark = "$$" if display and kind == "cell" else "$"
+        previous = self.parts[-1] if self.parts else ""
+        separator = " " if previous[-1:] == "$" and previous[-2:] != "\\$" else ""
+        self.inline(f"{separator}{mark}{tex}{mark}")
+
+    def line_break(self) -> None:
+        """Add a hard line break; two in a row end the paragraph."""
+        parts = self.parts
+        if self.flow.kind == "line":
+            if not self.space:
+                parts.append(" ")
+                self.space = True
+            return
+        while parts and not parts[-1].strip(" "):
+            parts.pop()
+        if not parts:
+            return
+        mark = "<br>" if self.flow.kind == "cell" else "  \n"
+        if parts[-1] == mark:
+            if self.flow.kind != "cell":
+                parts.pop()
+                self.flush()
+            return
+        parts[-1] = parts[-1].rstrip(" ")
+        parts.append(mark)
+        self.space = True
+
+    def open_inline(self, kind: str, wrap: Callable[[Serializer, str], str]) -> Leave | None:
+        """Open an inline element; ``None`` where one of the same kind is open already."""
+        inlines = self.flow.inlines
+        for inline in inlines:
+            if inline.kind == kind:
+                return None
+        inline = Inline(kind, wrap)
+        inlines.append(inline)
+        self.parts = inline.parts
+        return _leave_inline
+
+    def close_inline(self) -> None:
+        """Close the innermost inline element."""
+        flow = self.flow
+        inline = flow.inlines.pop()
+        self.parts = flow.inlines[-1].parts if flow.inlines else flow.parts
+        self._wrapped(inline)
+
+    def _wrapped(self, inline: Inline) -> None:
+        content = "".join(inline.parts)
+        inner = content.strip(" ")
+        while inner.endswith("  \n") or inner.startswith("  \n"):
+            inner = inner.removesuffix("  \n").removeprefix("  \n").strip(" ")
+        if not inner.strip():
+            if content:
+                self.parts.append(" ")
+            return
+        if content[0] == " ":
+            self.parts.append(" ")
+        self._pending = None
+        marked = inline.wrap(self, inner)
+        self.parts.append(marked)
+        if content[-1] == " " or inner != content.rstrip(" ").lstrip(" "):
+            self.parts.append(" ")
+
+    def emphasis(self, mark: str, tag: str) -> Callable[[Serializer, str], str]:
+        """Return a wrapper for emphasis that falls back to HTML where CommonMark's flanking rules would not see it."""
+
+        def wrap(serializer: Serializer, inner: str) -> str:
+            html = f"<{tag}>{inner}</{tag}>"
+            if "\n\n" in inner:
+                return inner
+            previous = ""
+            for part in reversed(serializer.parts):
+                if part:
+                    previous = part[-1]
+                    break
+            first, last = inner[0], inner[-1]
+            if (
+                previous == mark[0]
+                or (not first.isalnum() and previous.isalnum())
+                or first.isspace()
+                or last.isspace()
+            ):
+                return html
+            if not last.isalnum():
+                serializer._pending = (serializer.parts, len(serializer.parts), html)
+            return f"{mark}{inner}{mark}"
+
+        return wrap
+
+    # -- blocks
+
+    def flush(self) -> None:
+        """End the paragraph under way."""
+        flow = self.flow
+        if flow.inlines:
+            for inline in reversed(flow.inlines[:]):
+                if inline.parts:
+                    outer = flow.inlines.index(inline)
+                    self.parts = flow.inlines[outer - 1].parts if outer else flow.parts
+                    self._wrapped(inline)
+                    inline.parts.clear()
+            self.parts = flow.inlines[-1].parts
+        self.space = True
+        self._pending = None
+        if not flow.parts:
+            return
+        text = "".join(flow.parts).strip(" \n")
+        flow.parts.clear()
+        if not text:
+            return
+        if flow.kind == "cell":
+            text = text.removesuffix("<br>").rstrip(" ")
+        elif flow.kind != "line":
+            if "\n" in text:
+                text = "\n".join(escape_line_start(line) for line in text.split("\n"))
+            else:
+                text = escape_line_start(text)
+        if text:
+            flow.blocks.append(text)
+
+    def block(self, text: str) -> None:
+        """Add a finished block."""
+        self.flush()
+        if text:
+            self.flow.blocks.append(text)
+
+    def push(self, kind: str, state: Any = None) -> Flow:
+        """Open a flow; the paragraph of the outer flow is left as it is (flush first where it must end)."""
+        flow = Flow(kind, self.flow, state)
+        flow.loose = False
+        self.flow = flow
+        self.parts = flow.parts
+        self.space = True
+        self._pending = None
+        return flow
+
+    def pop(self) -> Flow:
+        """End the innermost flow and return it with its last paragraph flushed."""
+        self.flush()
+        flow = self.flow
+        outer = flow.parent
+        assert outer is not None
+        self.flow = outer
+        self.parts = outer.inlines[-1].parts if outer.inlines else outer.parts
+        self.space = not self.parts or self.parts[-1][-1:] in " \n"
+        return flow
+
+    def markdown(self) -> str:
+        """Return the whole document: blocks, then footnotes; one final newline."""
+        self.flush()
+        blocks = list(self.flow.blocks)
+        blocks += [
+            f"[^{label}]: " + text.replace("\n", "\n    ").replace("\n    \n", "\n\n")
+            for label, text in self.footnotes.values()
+            if text is not None
+        ]
+        return "\n\n".join(blocks) + "\n" if blocks else ""
+
+    def footnote(self, key: str, label: str | None = None) -> str:
+        """Return the label of the footnote ``key``, numbering it at its first mention."""
+        if key not in self.footnotes:
+            self.footnotes[key] = (label or str(len(self.footnotes) + 1), None)
+            self.counters["footnotes"] += 1
+        return self.footnotes[key][0]
+
+    def define_footnote(self, key: str, text: str) -> None:
+        """Give the footnote ``key`` its text."""
+        self.footnotes[key] = (self.footnote(key), text)
+
+
+def _leave_inline(serializer: Serializer) -> None:
+    serializer.close_inline()
+
+
+def text_of(node: Node) -> str:
+    """Return all text below ``node``, white space collapsed."""
+    return collapse(node.text(deep=True) or "").strip(" ")

@@ -1,0 +1,363 @@
+"""Tables: spans resolved on a grid, written as GFM; nested ones as clean HTML; layout tables unwrapped.
+
+Source: HTML §4.9.12 (forming a table), GFM §4.10.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from tootsie.curate.markdownify import formulas
+from tootsie.curate.markdownify.blocks import container, open_line
+from tootsie.curate.markdownify.escaping import collapse, escape_cell, escape_html
+from tootsie.curate.markdownify.inlines import is_hidden
+from tootsie.curate.markdownify.serializer import PASS, SKIP, Handler, Leave, Node, Serializer
+
+MAX_SPAN = 65534
+_ALIGN = re.compile(r"text-align\s*:\s*(left|right|center)", re.IGNORECASE)
+_LTX_ALIGN = re.compile(r"ltx_align_(left|right|center)\b")
+_KEEP = frozenset(
+    "table caption thead tbody tfoot tr td th ul ol li p pre code b strong i em sub sup br blockquote dl dt dd a".split()
+)
+_OMIT = frozenset("script style template head link meta title noscript svg iframe select textarea".split())
+_RULES = {"left": ":---", "right": "---:", "center": ":---:", "": "---"}
+
+
+@dataclass
+class Cell:
+    """One ``td`` or ``th`` at its anchor."""
+
+    text: str
+    columns: int
+    rows: int
+    header: bool
+    align: str
+
+
+@dataclass
+class Table:
+    """A table under way."""
+
+    rows: list[list[Cell]] = field(default_factory=list)
+    head: int = 0
+    """Rows that stand in ``thead``."""
+    caption: str = ""
+    in_head: bool = False
+
+
+def table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<table>``: data, layout or nested."""
+    if is_hidden(attributes):
+        serializer.counters["hidden_dropped"] += 1
+        return SKIP
+    shape = _shape(serializer, node, attributes)
+    if shape == "layout" or serializer.flow.kind in ("cell", "line"):
+        serializer.counters["tables_layout"] += 1
+        serializer.flush()
+        return container(serializer, node, attributes)
+    if shape == "nested":
+        serializer.counters["tables_html"] += 1
+        serializer.block(to_html(serializer, node))
+        return SKIP
+    serializer.flush()
+    serializer.push("table", Table())
+    return _leave_table
+
+
+def _shape(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> str:
+    """Return ``layout``, ``nested`` or ``data``."""
+    layout = attributes.get("role") in ("presentation", "none")
+    if serializer.nested_tables is None:
+        serializer.nested_tables = _tables_with_tables(serializer.root)
+    nested = node.mem_id in serializer.nested_tables
+    if layout:
+        return "layout"
+    headers, cells = _count_cells(node)
+    if cells <= 1 and not headers:
+        return "layout"
+    if nested:
+        return "layout" if not headers and cells <= 3 else "nested"
+    return "data"
+
+
+def _tables_with_tables(root: Node) -> set[int]:
+    """Return the ids of all tables that contain another; each chain of ancestors is followed once."""
+    found: set[int] = set()
+    for inner in root.css("table table"):
+        outer = inner.parent
+        while outer is not None:
+            if outer.tag == "table":
+                if outer.mem_id in found:
+                    break
+                found.add(outer.mem_id)
+            outer = outer.parent
+    return found
+
+
+def _count_cells(node: Node) -> tuple[int, int]:
+    """Return header cells and all cells of a table, those of nested tables left out, counting no further than needed."""
+    headers = cells = 0
+    section = node.first_child
+    while section is not None:
+        if section.tag == "caption":
+            headers += 1
+        row = section.first_child if section.tag in ("tbody", "thead", "tfoot") else None
+        headers += section.tag == "thead"
+        while row is not None:
+            cell = row.first_child
+            while cell is not None:
+                if cell.tag == "th":
+                    headers += 1
+                    cells += 1
+                elif cell.tag == "td":
+                    cells += 1
+                cell = cell.next
+            if cells > 3 and headers:
+                return headers, cells
+            row = row.next
+        section = section.next
+    return headers, cells
+
+
+def _row(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    if serializer.flow.kind != "table":
+        return container(serializer, node, attributes)
+    if is_hidden(attributes):
+        serializer.counters["hidden_dropped"] += 1
+        return SKIP
+    state: Table = serializer.flow.state
+    state.rows.append([])
+    parent = node.parent
+    if parent is not None and parent.tag == "thead" and state.head == len(state.rows) - 1:
+        state.head = len(state.rows)
+    return None
+
+
+def _cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    if serializer.flow.kind != "table":
+        return container(serializer, node, attributes)
+    state: Table = serializer.flow.state
+    if not state.rows:
+        state.rows.append([])
+    header = node.tag == "th"
+    columns = _span(attributes.get("colspan"))
+    rows = _span(attributes.get("rowspan"), zero=MAX_SPAN)
+    align = _align(attributes)
+    hidden = is_hidden(attributes)
+    serializer.push("cell")
+
+    def leave(s: Serializer) -> None:
+        text = "<br>".join(block.replace("  \n", "<br>").replace("\n", "<br>") for block in s.pop().blocks)
+        state.rows[-1].append(Cell("" if hidden else escape_cell(text), columns, rows, header, align))
+
+    return leave
+
+
+def _span(value: str | None, zero: int = 1) -> int:
+    match = re.match(r"\s*(\d{1,9})", value or "", re.ASCII)
+    if match is None:
+        return 1
+    number = int(match.group(1))
+    return zero if number == 0 else min(number, MAX_SPAN)
+
+
+def _align(attributes: dict[str, Any]) -> str:
+    align = (attributes.get("align") or "").lower()
+    if align in _RULES:
+        return align
+    match = _ALIGN.search(attributes.get("style") or "") or _LTX_ALIGN.search(attributes.get("class") or "")
+    return match.group(1).lower() if match else ""
+
+
+def _caption(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave:
+    flow = serializer.flow
+
+    def finish(s: Serializer, text: str) -> None:
+        s.counters["captions"] += 1
+        if flow.kind == "table":
+            flow.state.caption = text
+        else:
+            s.block(text)
+
+    return open_line(serializer, finish)
+
+
+def _leave_table(serializer: Serializer) -> None:
+    flow = serializer.pop()
+    state: Table = flow.state
+    outside = list(flow.blocks)
+    if state.caption:
+        outside.insert(0, state.caption)
+    for text in outside:
+        serializer.block(text)
+    rows = [(index, row) for index, row in enumerate(state.rows) if row]
+    if not rows:
+        return
+    written = to_gfm(
+        [row for _, row in rows], sum(1 for i, _ in rows if i < state.head), serializer.limits.max_cells
+    )
+    if written is None:
+        serializer.counters["tables_too_large"] += 1
+        for _, row in rows:
+            serializer.block(" | ".join(cell.text for cell in row if cell.text))
+        return
+    if written:
+        serializer.counters["tables_gfm"] += 1
+        serializer.counters["cells_spanning"] += sum(
+            cell.columns > 1 or cell.rows > 1 for _, row in rows for cell in row
+        )
+        serializer.block(written)
+
+
+def to_gfm(rows: list[list[Cell]], head: int, max_cells: int) -> str | None:
+    """Return the table as GFM, ``None`` when its grid would have more than ``max_cells`` cells.
+
+    Args:
+      rows: cells at their anchors, as in the source.
+      head: leading rows that are in ``thead``.
+      max_cells: bound on rows × columns.
+
+    Each cell stands at the row and column where HTML puts its top left corner; what it spans beyond stays empty. Columns
+    in which no cell begins are left out, several header rows are joined into one.
+    """
+    placed: list[list[tuple[int, Cell]]] = []
+    waiting: dict[int, int] = {}  # column -> rows that a cell above still covers
+    used: set[int] = set()
+    area = 0
+    for number, row in enumerate(rows):
+        column = 0
+        line: list[tuple[int, Cell]] = []
+        fresh: list[tuple[int, int, int]] = []
+        for cell in row:
+            while waiting.get(column, 0) > 0:
+                column += 1
+                area += 1
+            line.append((column, cell))
+            used.add(column)
+            if cell.rows > 1:
+                fresh.append((column, min(cell.columns, 1000), min(cell.rows, len(rows) - number)))
+            column += min(cell.columns, 1000)
+        area += len(waiting)
+        for key in [key for key, left in waiting.items() if left <= 1]:
+            del waiting[key]
+        for key in waiting:
+            waiting[key] -= 1
+        for start, width, height in fresh:
+            if height > 1:
+                for key in range(start, start + width):
+                    waiting[key] = height - 1
+                area += width
+        placed.append(line)
+        if area > max_cells:
+            return None
+    order = {column: index for index, column in enumerate(sorted(used))}
+    width = len(order)
+    if not any(cell.text for line in placed for _, cell in line):
+        return ""
+    total = sum(order[line[-1][0]] + 1 for line in placed if line)
+    if total > max_cells:
+        return None
+    header, body = _split_head(placed, head)
+    aligns = [""] * width
+    counts: dict[int, dict[str, int]] = {}
+    for line in body or [header]:
+        for column, cell in line:
+            if cell.text:
+                counts.setdefault(order[column], {}).setdefault(cell.align, 0)
+                counts[order[column]][cell.align] += 1
+    for index, seen in counts.items():
+        best = max(sorted(seen), key=lambda name: seen[name])
+        aligns[index] = best if seen[best] * 2 > sum(seen.values()) else ""
+    lines = [_line(header, order, width), "| " + " | ".join(_RULES[name] for name in aligns) + " |"]
+    lines += [_line(line, order, 0) for line in body]
+    return "\n".join(lines)
+
+
+def _split_head(
+    placed: list[list[tuple[int, Cell]]], head: int
+) -> tuple[list[tuple[int, Cell]], list[list[tuple[int, Cell]]]]:
+    """Return the header row (empty when there is none) and the rows below it."""
+    if head == 0 and placed and all(cell.header for _, cell in placed[0]) and len(placed) > 1:
+        head = 1
+    if head == 0:
+        return [], placed
+    if head > 1 and len(placed) > head:
+        return placed[0], placed[1:]
+    return placed[0], placed[1:]
+
+
+def _line(line: list[tuple[int, Cell]], order: dict[int, int], width: int) -> str:
+    cells: list[str] = []
+    for column, cell in line:
+        cells.extend([""] * (order[column] - len(cells)))
+        cells.append(cell.text)
+    cells.extend([""] * (width - len(cells)))
+    return "| " + " | ".join(cells) + " |" if cells else "|  |"
+
+
+def to_html(serializer: Serializer, root: Node) -> str:
+    """Return a table as HTML with structure, spans, text and formulas, and nothing else; one pass, no blank lines."""
+    out: list[str] = []
+    node = root
+    depth = 0
+    closing: list[str] = []
+    while True:
+        tag = node.tag
+        child = None
+        close = ""
+        if tag == "-text":
+            text = collapse(node.text_content or "")
+            if text != " " or (out and not out[-1].endswith(">")):
+                out.append(escape_html(text))
+        elif tag[0] != "-" and tag not in _OMIT:
+            attributes = node.attributes
+            rule = PASS
+            for name in (attributes.get("class") or "").split():
+                if name in serializer.classes and name.startswith(
+                    ("navbox", "mw-editsection", "mwe-math-fallback")
+                ):
+                    rule = SKIP
+            if tag == "math":
+                tex, _ = formulas.tex_of_math(node, attributes)
+                if tex:
+                    display = formulas.is_display(attributes)
+                    serializer.counters["formulas_display" if display else "formulas_inline"] += 1
+                    mark = "$$" if display else "$"
+                    out.append(escape_html(f"{mark}{tex}{mark}"))
+            elif rule is not SKIP:
+                child = node.first_child
+                if tag == "br":
+                    out.append("<br>")
+                elif tag == "a" or tag not in _KEEP:
+                    pass
+                else:
+                    spans = "".join(
+                        f' {name}="{attributes[name]}"'
+                        for name in ("colspan", "rowspan")
+                        if (attributes.get(name) or "1").isdecimal()
+                        and attributes.get(name) not in (None, "1")
+                    )
+                    newline = "\n" if tag in ("tr", "table") and out else ""
+                    out.append(f"{newline}<{tag}{spans}>")
+                    close = f"</{tag}>"
+        if child is not None:
+            closing.append(close)
+            depth += 1
+            node = child
+            continue
+        if close:
+            out.append(close)
+        while depth and node.next is None:
+            node = node.parent
+            depth -= 1
+            close = closing.pop()
+            if close:
+                out.append(close)
+        if depth == 0:
+            return re.sub(r"\n[ \n]*\n", "\n", "".join(out)).strip()
+        node = node.next
+
+
+TABLE_TAGS: dict[str, Handler] = {"table": table, "tr": _row, "td": _cell, "th": _cell, "caption": _caption}

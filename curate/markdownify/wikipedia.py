@@ -1,0 +1,216 @@
+"""Rules for MediaWiki pages (Parsoid, Enterprise, skins): boxes, references, formulas, code.
+
+Source: the Parsoid DOM specification (MediaWiki HTML 2.8) and the class names of the large Wikipedias' templates.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tootsie.curate.markdownify import formulas
+from tootsie.curate.markdownify.blocks import container
+from tootsie.curate.markdownify.inlines import drop
+from tootsie.curate.markdownify.options import References
+from tootsie.curate.markdownify.serializer import HTML_SPACE, PASS, SKIP, Handler, Node, Serializer, text_of
+
+_NOTE_ID = re.compile(r"#(cite_note-[^\s]+)$")
+
+
+def math_element(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``.mwe-math-element``: the annotation in its (hidden) MathML, else the alternative text of the image."""
+    element = node.css_first("math")
+    tex = origin = ""
+    display = False
+    if element is not None:
+        own = element.attributes
+        tex, origin = formulas.tex_of_math(element, own)
+        display = formulas.is_display(own)
+    if not tex or origin == "mathml":
+        image = node.css_first("img")
+        alt = (image.attributes.get("alt") or "") if image is not None else ""
+        if alt.strip():
+            tex, origin = formulas.unwrap_display_style(formulas.normalise(alt)), "image"
+            display = display or "display" in (image.attributes.get("class") or "")
+    if not tex:
+        return None
+    serializer.counters[f"formulas_from_{origin}"] += 1
+    serializer.formula(tex, display or _alone_in_dd(node))
+    return SKIP
+
+
+def _fallback_image(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """An image of a formula without MathML beside it."""
+    alt = attributes.get("alt") or ""
+    if not alt.strip():
+        return SKIP
+    serializer.counters["formulas_from_image"] += 1
+    display = "display" in (attributes.get("class") or "")
+    serializer.formula(formulas.unwrap_display_style(formulas.normalise(alt)), display)
+    return SKIP
+
+
+def _alone_in_dd(node: Node) -> bool:
+    """Return whether a formula is all that stands in an indented line (``:<math>…</math>``): display by convention."""
+    parent = node.parent
+    if parent is None or parent.tag != "dd":
+        return False
+    for step in ("prev", "next"):
+        sibling = getattr(node, step)
+        while sibling is not None:
+            if sibling.tag == "-text":
+                if (sibling.text_content or "").strip(HTML_SPACE + ".,;"):
+                    return False
+            elif sibling.tag[0] != "-" and sibling.tag not in ("link", "style", "meta", "dl"):
+                return False
+            sibling = getattr(sibling, step)
+    return True
+
+
+def _reference(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``sup.mw-ref``: notes of a named group stay footnotes whatever the policy, citations follow it."""
+    if node.tag not in ("sup", "span"):
+        return PASS
+    anchor = node.css_first("a")
+    href = (anchor.attributes.get("href") or "") if anchor is not None else ""
+    match = _NOTE_ID.search(href)
+    if match is None:
+        return PASS if "mw-ref" not in (attributes.get("class") or "") else SKIP
+    label = text_of(node).strip("[]↑ ")
+    policy = serializer.options.references
+    if policy is References.DROP and (label.isdecimal() or not label):
+        serializer.counters["citations_dropped"] += 1
+        return SKIP
+    if policy is References.CITE_KEYS and label.isdecimal():
+        serializer.counters["citations"] += 1
+        serializer.inline(f"[{label}]")
+        return SKIP
+    while serializer.parts and serializer.parts[-1] == " ":
+        serializer.parts.pop()
+    serializer.inline(f"[^{serializer.footnote(match.group(1))}]")
+    return SKIP
+
+
+def _references(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``ol.references``: each entry becomes the text of its footnote, if that footnote was mentioned."""
+    if node.tag not in ("ol", "ul"):
+        return PASS
+    serializer.counters["reference_lists"] += 1
+    serializer.flush()
+    serializer.push("references")
+
+    def leave(s: Serializer) -> None:
+        s.pop()
+
+    return leave
+
+
+def _reference_text(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    item = node.parent
+    while item is not None and item.tag != "li":
+        item = item.parent
+    key = (item.attributes.get("id") or "") if item is not None else ""
+    if key not in serializer.footnotes:
+        serializer.counters["references_dropped"] += 1
+        return SKIP
+    serializer.push("note")
+
+    def leave(s: Serializer) -> None:
+        s.define_footnote(key, "\n\n".join(s.pop().blocks))
+
+    return leave
+
+
+def _infobox(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    if not serializer.options.infobox:
+        serializer.counters["infoboxes_dropped"] += 1
+        return SKIP
+    if node.tag == "table":
+        serializer.counters["infoboxes"] += 1
+    return PASS
+
+
+def _texhtml(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    return None
+
+
+def _skin_title(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    if serializer.title is None:
+        serializer.title = text_of(node)
+    return PASS
+
+
+def _hidden(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    return container(serializer, node, attributes)
+
+
+def drop_empty_sections(blocks: list[str]) -> tuple[list[str], int]:
+    """Leave out headings with nothing below them, as the removal of boxes and lists makes them.
+
+    Returns:
+      The blocks that stay, and how many headings went.
+    """
+    kept: list[str] = []
+    dropped = 0
+    deepest_open = 0
+    for block in reversed(blocks):
+        level = heading_level(block)
+        if level == 0:
+            deepest_open = 7
+            kept.append(block)
+        elif level == 1 or level < deepest_open:
+            kept.append(block)
+            deepest_open = level
+        else:
+            dropped += 1
+    return kept[::-1], dropped
+
+
+def heading_level(block: str) -> int:
+    """Return the level of an ATX heading, 0 for any other block."""
+    level = len(block) - len(block.lstrip("#"))
+    return level if 1 <= level <= 6 and block[level : level + 1] == " " and "\n" not in block else 0
+
+
+_NAVIGATION = (
+    "navbox navbox-styles navbar navbox-inner vertical-navbox sidebar portal-bar portalbox portal sistersitebox side-box "
+    "succession-box NavFrame toc catlinks mw-jump-link printfooter mw-portlet vector-header-container mw-indicators "
+    "mw-authority-control authority-control NavHead BoxenVerschmelzen Vorlage_Navigationsleiste navigation-not-searchable "
+    "bandeau-portail navigation-box mw-interlanguage-selector vector-menu vector-toc mw-footer vector-column-start"
+).split()
+_MAINTENANCE = (
+    "ambox tmbox ombox cmbox fmbox mbox-small stub metadata bandeau-container bandeau-article".split()
+)
+WIKIPEDIA_CLASSES: dict[str, Handler] = {
+    "mwe-math-element": math_element,
+    "mwe-math-fallback-image-inline": _fallback_image,
+    "mwe-math-fallback-image-display": _fallback_image,
+    **{name: drop("navigation_dropped") for name in _NAVIGATION},
+    **{name: drop("maintenance_boxes_dropped") for name in _MAINTENANCE},
+    "hatnote": drop("hatnotes_dropped"),
+    "dablink": drop("hatnotes_dropped"),
+    "rellink": drop("hatnotes_dropped"),
+    "Template-Fact": drop("inline_maintenance_dropped"),
+    "Inline-Template": drop("inline_maintenance_dropped"),
+    "noprint": drop("noprint_dropped"),
+    "shortdescription": drop("short_descriptions_dropped"),
+    "mw-editsection": drop("edit_links_dropped"),
+    "pcs_edit_section_link_container": drop("edit_links_dropped"),
+    "pcs-edit-section-link-container": drop("edit_links_dropped"),
+    "mw-cite-backlink": drop("backlinks_dropped"),
+    "mw-linkback-text": drop("backlinks_dropped"),
+    "Z3988": drop("metadata_dropped"),
+    "geo-nondefault": drop("coordinates_dropped"),
+    "mw-empty-elt": drop("empty_elements_dropped"),
+    "mw-ref": _reference,
+    "reference": _reference,
+    "references": _references,
+    "mw-references": _references,
+    "mw-reference-text": _reference_text,
+    "reference-text": _reference_text,
+    "infobox": _infobox,
+    "infobox_v2": _infobox,
+    "infobox_v3": _infobox,
+    "sinottico": _infobox,
+    "firstHeading": _skin_title,
+}
