@@ -1,0 +1,101 @@
+"""The learning rate within one phase: an optional warm-up, a plateau, a decay. Pure arithmetic on the phase's own steps.
+
+Notation: n steps in the phase, s the step counted from the phase's first, w warm-up steps, d decay steps.
+
+    s < w            from ``warmup_from`` to ``start``, linear, reaching ``start`` at s = w
+    w <= s < n - d   ``start``
+    n - d <= s       ``start`` to ``end`` by ``shape``; x = (s - (n - d)) / d runs from 0 towards 1
+
+``end`` itself is reached at s = n, which is the first step of the next phase: segments join without a step
+being spent twice on one value. Without ``decay_steps`` the decay takes all of the phase after the warm-up.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Shape(StrEnum):
+    """How the rate goes from ``start`` (a) to ``end`` (b) while x goes from 0 to 1."""
+
+    CONSTANT = "constant"
+    """a; ``end`` must equal ``start``."""
+    LINEAR = "linear"
+    """a + (b − a)·x."""
+    COSINE = "cosine"
+    """b + (a − b)·(1 + cos πx)/2 (Loshchilov and Hutter 2017, equation 5)."""
+    INVERSE = "inverse"
+    """a / (1 + (a/b − 1)·x), linear in the reciprocal (Wen et al. 2024, WSD-S)."""
+    INVERSE_SQRT = "inverse_sqrt"
+    """a / √(1 + ((a/b)² − 1)·x), linear in the reciprocal square."""
+    ONE_MINUS_SQRT = "one_minus_sqrt"
+    """a + (b − a)·√x (Hägele et al. 2024, equation 2)."""
+
+
+class LearningRate(BaseModel):
+    """One segment of the schedule: the learning rate of one phase."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    shape: Shape
+    """Form of the decay."""
+    start: float = Field(gt=0, allow_inf_nan=False)
+    """Rate after the warm-up, before the decay."""
+    end: float = Field(ge=0, allow_inf_nan=False)
+    """Rate at the end of the phase (exclusive: the first step of the next phase is where it would be reached)."""
+    warmup_steps: int = Field(default=0, ge=0)
+    """w; steps from ``warmup_from`` to ``start``."""
+    warmup_from: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """Rate before the first warm-up step. From 0, the first update has the rate ``start / (w + 1)``, not 0."""
+    decay_steps: int | None = Field(default=None, gt=0)
+    """d; ``null``: all steps after the warm-up. Smaller: warm-up, stable, decay (WSD)."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> LearningRate:
+        if self.shape is Shape.CONSTANT and self.end != self.start:
+            raise ValueError(f"a constant rate cannot go from {self.start:g} to {self.end:g}")
+        if self.shape in (Shape.INVERSE, Shape.INVERSE_SQRT) and self.end == 0:
+            raise ValueError(f"an {self.shape.value} decay cannot reach 0")
+        return self
+
+    def first(self) -> float:
+        """Return the rate of the phase's first step."""
+        return self.at(0, max(1, self.warmup_steps + (self.decay_steps or 0)))
+
+    def at(self, step: int, steps: int) -> float:
+        """Return the rate of one update.
+
+        Args:
+          step: s, counted from the first step of the phase; 0 <= s <= n.
+          steps: n, steps of the phase.
+        """
+        if step < self.warmup_steps:
+            # From 0 the first update would be wasted; from a positive rate it continues the phase before.
+            done = (step + 1) / (self.warmup_steps + 1) if self.warmup_from == 0 else step / self.warmup_steps
+            return self.warmup_from + (self.start - self.warmup_from) * done
+        decay = steps - self.warmup_steps if self.decay_steps is None else self.decay_steps
+        into = step - (steps - decay)
+        if into <= 0 or self.shape is Shape.CONSTANT:
+            return self.start
+        if into >= decay:
+            return self.end
+        return _decayed(self.shape, self.start, self.end, into / decay)
+
+
+def _decayed(shape: Shape, a: float, b: float, x: float) -> float:
+    match shape:
+        case Shape.LINEAR:
+            return a + (b - a) * x
+        case Shape.COSINE:
+            return b + (a - b) * (1 + math.cos(math.pi * x)) / 2
+        case Shape.INVERSE:
+            return a / (1 + (a / b - 1) * x)
+        case Shape.INVERSE_SQRT:
+            return a / math.sqrt(1 + ((a / b) ** 2 - 1) * x)
+        case Shape.ONE_MINUS_SQRT:
+            return a + (b - a) * math.sqrt(x)
+        case Shape.CONSTANT:
+            return a

@@ -1,0 +1,333 @@
+"""``plan.json``: the compiled mixture. Everything that a run needs to know about its data, step by step.
+
+A *position* is the number of sequences drawn so far. A phase covers the positions ``[start, end)`` and the steps
+``[first_step, end_step)``; step s of the phase draws ``batch_size`` sequences.
+
+The counts are exact. A phase states how many sequences of each dataset it draws (``sequences``), a whole number; the
+share of a dataset in the phase *is* ``sequences / length``. See :mod:`tootsie.mixtures.order` for what follows from it.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tootsie.datasets import storage
+from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.provenance import fingerprint
+from tootsie.mixtures.apportionment import largest_remainder
+from tootsie.mixtures.learning_rate import LearningRate
+from tootsie.tokenize.ledger import TokenizerIdentity
+
+FORMAT = "tootsie-plan/1"
+WEIGHT_TOTAL = 2**62
+"""What the integer weights of a phase add up to; a share is ``weight / WEIGHT_TOTAL``."""
+MAX_PHASE_LENGTH = 2**40
+"""Sequences in one phase (10¹²): keeps the order's arithmetic within 64 bits."""
+
+
+class PhaseSettings(BaseModel):
+    """What the trainer needs besides data. Written out in full for every phase; nothing is left to a framework."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    learning_rate: LearningRate
+    """Segment of the schedule."""
+    weight_decay: float = Field(default=0.05, ge=0, allow_inf_nan=False)
+    """Decoupled: the update subtracts ``learning_rate · weight_decay · w``."""
+    z_loss: float = Field(default=1e-4, ge=0, allow_inf_nan=False)
+    """Factor of mean(logsumexp(logits)²)."""
+    ema_beta: float | None = Field(default=None, gt=0, lt=1)
+    """ema ← beta·ema + (1 − beta)·w after every update; ``null``: no average."""
+    clip_norm: float | None = Field(default=1.0, gt=0, allow_inf_nan=False)
+    """Largest global norm of the gradient; ``null``: not clipped."""
+    adam_beta1: float = Field(default=0.9, ge=0, lt=1)
+    """Decay of the first moment."""
+    adam_beta2: float = Field(default=0.95, ge=0, lt=1)
+    """Decay of the second moment."""
+    adam_epsilon: float = Field(default=1e-8, gt=0, allow_inf_nan=False)
+    """Added to the root of the second moment."""
+
+
+class PlanDataset(BaseModel):
+    """One dataset, as its ledger measured it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1)
+    """Its name in the spec; part of the key of its shuffling."""
+    cache: str
+    """URL of the token cache."""
+    ledger_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """Identity of the cache."""
+    tokens: int = Field(gt=0)
+    """Ids in the cache."""
+    bytes: int = Field(ge=0)
+    """UTF-8 bytes of the texts."""
+    documents: int = Field(gt=0)
+    """Documents in the cache."""
+    windows: int = Field(gt=0)
+    """Whole sequences in an epoch: ``tokens // sequence_length``."""
+    tail_tokens: int = Field(ge=0)
+    """Ids left over after the last whole sequence; never drawn."""
+    max_epochs: str | None = None
+    """The cap of the spec (a decimal number), already checked."""
+    groups: tuple[str, ...] = ()
+    """``mixture/group`` of each place where the spec uses it."""
+
+
+class PlanPhase(BaseModel):
+    """A stretch of the run in which the mixture and the settings stay the same."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1)
+    """Its name in the spec."""
+    mixture: str = Field(min_length=1)
+    """The mixture that it draws."""
+    start: int = Field(ge=0)
+    """First position."""
+    end: int
+    """Position after the last."""
+    first_step: int = Field(ge=0)
+    """First step."""
+    end_step: int
+    """Step after the last."""
+    batch_size: int = Field(gt=0)
+    """Sequences in a step."""
+    length: int = Field(gt=0, le=MAX_PHASE_LENGTH)
+    """Positions that ``sequences`` are spread over: ``end - start``, or more where a phase is cut short."""
+    sequences: dict[str, int]
+    """Sequences of each dataset in ``length`` positions, all positive; the exact share is ``sequences / length``."""
+    asked: dict[str, int]
+    """The shares that the spec asks for, in units of 1/2**62; they add up to 2**62 and none is 0."""
+    carried: dict[str, int]
+    """Sequences of each dataset drawn before ``start``; 0 is left out."""
+    settings: PhaseSettings
+    """For the trainer."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> PlanPhase:
+        steps = self.end_step - self.first_step
+        if steps < 1 or self.end - self.start != steps * self.batch_size:
+            raise ValueError(
+                f"phase {self.name!r}: {self.end - self.start} sequences are not {steps} whole steps"
+            )
+        if self.length < self.end - self.start:
+            raise ValueError(f"phase {self.name!r}: length is smaller than end - start")
+        if sum(self.sequences.values()) != self.length or any(count < 1 for count in self.sequences.values()):
+            raise ValueError(f"phase {self.name!r}: sequences must be positive and add up to {self.length}")
+        if sum(self.asked.values()) != WEIGHT_TOTAL or any(weight < 1 for weight in self.asked.values()):
+            raise ValueError(f"phase {self.name!r}: asked must be positive and add up to 2**62")
+        if sum(self.carried.values()) != self.start:
+            raise ValueError(f"phase {self.name!r}: carried must add up to {self.start}")
+        return self
+
+    @property
+    def steps(self) -> int:
+        """Steps of the phase."""
+        return self.end_step - self.first_step
+
+    @cached_property
+    def weights(self) -> dict[str, int]:
+        """The exact shares as integers that add up to 2**62 (rounded by less than 1 where 2**62 is no multiple)."""
+        names = list(self.sequences)
+        quotas = [Fraction(self.sequences[name] * WEIGHT_TOTAL, self.length) for name in names]
+        return dict(zip(names, largest_remainder(quotas, WEIGHT_TOTAL), strict=True))
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """Shares for display, rounded to doubles."""
+        return {name: count / self.length for name, count in self.sequences.items()}
+
+
+class Change(BaseModel):
+    """A setting that differs from the phase before. The first phase has none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    phase: str
+    """Name of the phase in which it is new."""
+    field: str
+    """Dotted path, for example ``batch_size``, ``settings.z_loss``, ``share.wikipedia``."""
+    before: Any
+    """Value in the phase before."""
+    after: Any
+    """Value from here on."""
+
+
+class Plan(BaseModel):
+    """A compiled mixture; make one with :func:`tootsie.mixtures.compiler.compile_spec`, read one with :meth:`load`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal["tootsie-plan/1"] = FORMAT
+    """Version of this layout *and* of the order and shuffling; later versions replay it."""
+    name: str = Field(min_length=1)
+    """Name of the run."""
+    seed: int = Field(ge=0, lt=2**63)
+    """Key of the shuffling, with the dataset's name and the epoch."""
+    sequence_length: int = Field(gt=0)
+    """T, tokens in a sequence."""
+    tokenizer: TokenizerIdentity
+    """The tokenizer that all caches were made with."""
+    datasets: tuple[PlanDataset, ...]
+    """In the order of the spec; an index into this tuple is a dataset's number in batches."""
+    phases: tuple[PlanPhase, ...] = Field(min_length=1)
+    """In time order, without gaps."""
+    changes: tuple[Change, ...]
+    """All that changes between phases."""
+    notes: tuple[str, ...] = ()
+    """What the compiler rounded or derived, in sentences."""
+    code_version: str
+    """Version of the compiler."""
+    hash: str = ""
+    """SHA-256 of the canonical JSON of all other fields."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Plan:
+        names = [dataset.name for dataset in self.datasets]
+        if len(set(names)) != len(names):
+            raise ValueError("datasets: a name stands there twice")
+        for dataset in self.datasets:
+            if divmod(dataset.tokens, self.sequence_length) != (dataset.windows, dataset.tail_tokens):
+                raise ValueError(f"dataset {dataset.name!r}: windows and tail_tokens do not fit its tokens")
+        position = step = 0
+        drawn: dict[str, int] = {}
+        for phase in self.phases:
+            if phase.start != position or phase.first_step != step:
+                raise ValueError(f"phase {phase.name!r} does not start where the phase before ends")
+            unknown = [name for name in (*phase.sequences, *phase.carried) if name not in names]
+            if unknown:
+                raise ValueError(
+                    f"phase {phase.name!r} draws {unknown[0]!r}, which is no dataset of the plan"
+                )
+            if drawn and {name: count for name, count in drawn.items() if count} != phase.carried:
+                raise ValueError(f"phase {phase.name!r}: carried is not what the phases before draw")
+            position, step = phase.end, phase.end_step
+            whole = phase.length == phase.end - phase.start
+            # The counts after a phase that is cut short are a matter of its order; `Order` checks those.
+            drawn = add_counts(phase.carried, phase.sequences) if whole else {}
+        return self
+
+    @cached_property
+    def _end_steps(self) -> list[int]:
+        return [phase.end_step for phase in self.phases]
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of the whole run."""
+        return self.phases[-1].end_step
+
+    @property
+    def total_sequences(self) -> int:
+        """Sequences of the whole run."""
+        return self.phases[-1].end
+
+    def phase_of_step(self, step: int) -> PlanPhase:
+        """Return the phase that step ``step`` (0 <= step < total_steps) belongs to.
+
+        Raises:
+          IndexError: the plan has no such step.
+        """
+        if not 0 <= step < self.total_steps:
+            raise IndexError(f"plan {self.name!r} has no step {step}; it has {self.total_steps:,}")
+        return self.phases[bisect.bisect_right(self._end_steps, step)]
+
+    def rows_of_step(self, step: int) -> tuple[int, int]:
+        """Return the positions ``[first, end)`` that step ``step`` draws.
+
+        Raises:
+          IndexError: the plan has no such step.
+        """
+        phase = self.phase_of_step(step)
+        first = phase.start + (step - phase.first_step) * phase.batch_size
+        return first, first + phase.batch_size
+
+    def learning_rate(self, step: int) -> float:
+        """Return the learning rate of the update from ``step`` to ``step + 1``.
+
+        Raises:
+          IndexError: the plan has no such step.
+        """
+        phase = self.phase_of_step(step)
+        return phase.settings.learning_rate.at(step - phase.first_step, phase.steps)
+
+    def content_hash(self) -> str:
+        """Return what :attr:`hash` must be."""
+        return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
+
+    def sealed(self) -> Plan:
+        """Return the plan with its hash."""
+        return self.model_copy(update={"hash": self.content_hash()})
+
+    def to_json(self) -> bytes:
+        """Return the content of ``plan.json``: equal plans give equal bytes."""
+        return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
+
+    def save(self, url: str) -> None:
+        """Seal the plan and write it atomically."""
+        storage.write_bytes(url, self.sealed().to_json())
+
+    @classmethod
+    def load(cls, url: str) -> Plan:
+        """Read a plan and check its hash.
+
+        Raises:
+          ArtefactError: it is missing, not valid, of another version, or was edited after compilation.
+        """
+        if not storage.exists(url):
+            raise ArtefactError(
+                "no such plan", file=url, remedy="Compile it: tootsie mix compile SPEC -o plan.json"
+            )
+        try:
+            raw = json.loads(storage.read_bytes(url))
+        except ValueError as error:
+            raise ArtefactError(
+                "the plan is not JSON", file=url, value=str(error), remedy=_COMPILE_AGAIN
+            ) from None
+        if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+            found = raw.get("format") if isinstance(raw, dict) else type(raw).__name__
+            raise ArtefactError(
+                "not a plan, or one of another version",
+                file=url,
+                field="format",
+                value=found,
+                remedy=f"This code reads {FORMAT}",
+            )
+        try:
+            plan = cls.model_validate(raw)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ArtefactError(
+                f"not a valid plan: {first['msg'].removeprefix('Value error, ')}",
+                file=url,
+                field=".".join(map(str, first["loc"])) or None,
+                remedy=_COMPILE_AGAIN,
+            ) from None
+        if plan.hash != plan.content_hash():
+            raise ArtefactError(
+                "the plan was changed after it was compiled",
+                file=url,
+                field="hash",
+                value=plan.hash,
+                remedy=f"A plan is never edited by hand: edit the spec. {_COMPILE_AGAIN}",
+            )
+        return plan
+
+
+def add_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+    """Return the sums of two sets of counters by name; zeros are left out."""
+    total = dict(first)
+    for name, count in second.items():
+        total[name] = total.get(name, 0) + count
+    return {name: count for name, count in total.items() if count}
+
+
+_COMPILE_AGAIN = "Compile it again with tootsie mix compile"
