@@ -13,39 +13,32 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import TYPE_CHECKING, Any
 
 from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
-from tootsie.datasets.errors import ArtefactError, InputError, SpecError, shorten
+from tootsie.datasets.errors import ArtefactError, InputError, SpecError
 from tootsie.datasets.provenance import code_version, fingerprint
+from tootsie.tokenize.build_key import PROGRESS, BuildKey, Split, first_difference, key_url, read_key
 from tootsie.tokenize.cache import TokenCache, check_sizes
-from tootsie.tokenize.hold_out import check_fraction, is_held_out
-from tootsie.tokenize.identity import TokenizerIdentity, require_same
+from tootsie.tokenize.hold_out import check_fraction
 from tootsie.tokenize.ledger import (
     LEDGER_NAME,
     EngineInfo,
     Ledger,
-    ShardEntry,
-    Source,
     load_ledger,
     save_ledger,
 )
-from tootsie.tokenize.shard_writer import shard_path, write_shard
+from tootsie.tokenize.shard_build import Receipt, ShardTask, build_shard, receipt_url
+from tootsie.tokenize.shard_writer import shard_path
 from tootsie.tokenize.sharding import Slice, cut, limited, shard_count
-from tootsie.tokenize.sources import Corpus, find_corpora, read_records
+from tootsie.tokenize.sources import Corpus, find_corpora
 from tootsie.tokenize.tokenizers import DEFAULT_TOKENIZER, load_tokenizer
-from tootsie.tokenize.verification import histogram, xxh3_128
+from tootsie.tokenize.verification import histogram
 
 if TYPE_CHECKING:
     from apache_beam import Pipeline
     from apache_beam.options.pipeline_options import PipelineOptions
-
-Split = Literal["train", "validation"]
-PROGRESS = "progress"
-"""Folder of the receipts, inside the cache; gone when the cache is finished."""
 
 
 @dataclass(frozen=True)
@@ -71,53 +64,6 @@ class BuildSettings:
     """Begin documents with BOS; by default as the tokenizer's makers do."""
     add_eos: bool | None = None
     """End documents with EOS; by default yes."""
-
-
-class BuildKey(BaseModel):
-    """All that a cache is made from: a build continues, and a finished cache is kept, only where this is the same."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    split: Split
-    tokenizer: TokenizerIdentity
-    engine: EngineInfo
-    sources: tuple[Source, ...]
-    settings: dict[str, Any]
-    code_version: str
-
-
-@dataclass(frozen=True)
-class ShardTask:
-    """One element of the pipeline: a shard to write."""
-
-    folder: str
-    """The cache."""
-    path: str
-    """Of the shard, relative to it."""
-    slices: tuple[Slice, ...]
-    """The documents to read."""
-    split: Split
-    fraction: float
-    seed: int
-    tokenizer: str
-    identity: TokenizerIdentity
-    """What ``tokenizer`` must turn out to be on the worker."""
-    build: str
-    """Fingerprint of the :class:`BuildKey`."""
-
-
-class Receipt(BaseModel):
-    """What a finished shard leaves behind until the ledger is written."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    build: str
-    entry: ShardEntry
-    accounting: Accounting
-    counters: dict[str, int]
-    first_tokens: dict[int, int]
-    last_tokens: dict[int, int]
 
 
 @dataclass(frozen=True)
@@ -238,51 +184,12 @@ def build_caches(
         tasks = [task for job in waiting for task in job.tasks]
         with progress(waiting) if progress else _Nothing():
             beam_runner.run(functools.partial(_pipeline, tasks), options or beam_runner.pipeline_options([]))
-        for job in waiting:
-            save_ledger(job.folder, _ledger(job))
+        ledgers = [_ledger(job) for job in waiting]
+        for job, ledger in zip(waiting, ledgers, strict=True):
+            save_ledger(job.folder, ledger)
     for job in jobs:
         _tidy(job.folder)
     return [TokenCache.open(job.folder) for job in jobs]
-
-
-def build_shard(task: ShardTask) -> str:
-    """Write one shard and its receipt, unless both are there; return its path.
-
-    Raises:
-      UserError: an input is damaged, or the worker's tokenizer is another one.
-    """
-    if _read_receipt(task) is not None:
-        return task.path
-    identity = task.identity
-    tokenizer = load_tokenizer(task.tokenizer, add_bos=identity.add_bos, add_eos=identity.add_eos)
-    require_same(tokenizer.identity, identity, storage.join(task.folder, task.path))
-    read = surrogates = 0
-    dropped: Counter[str] = Counter()
-    with write_shard(task.folder, task.path, identity) as shard:
-        for part in task.slices:
-            for record in read_records(part.url, part.first, part.stop):
-                read += 1
-                held_out = is_held_out(record.id, task.fraction, task.seed)
-                if held_out != (task.split == "validation"):
-                    dropped["other_split"] += 1
-                elif not record.text:
-                    dropped["empty_text"] += 1
-                else:
-                    ids = tokenizer.encode_document(record.text)
-                    shard.writer.append(record.id, ids, len(record.text.encode()))
-                    surrogates += record.surrogates
-    assert shard.entry is not None
-    accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(sorted(dropped.items())))
-    receipt = Receipt(
-        build=task.build,
-        entry=shard.entry,
-        accounting=accounting.check(task.path),
-        counters={"lone_surrogates_replaced": surrogates} if surrogates else {},
-        first_tokens=shard.writer.first_tokens,
-        last_tokens=shard.writer.last_tokens,
-    )
-    storage.write_bytes(_receipt_url(task.folder, task.path), receipt.model_dump_json().encode())
-    return task.path
 
 
 def finished_shards(jobs: Iterable[Job]) -> int:
@@ -352,7 +259,7 @@ def _refuse_other_build(job: Job) -> None:
         found = BuildKey(**{name: getattr(ledger, name) for name in BuildKey.model_fields})
         state = "is finished and was built"
     else:
-        begun = _read_key(job.folder)
+        begun = read_key(job.folder)
         if begun is None:
             return
         found, state = begun, "was begun"
@@ -367,42 +274,16 @@ def _refuse_other_build(job: Job) -> None:
         )
 
 
-def first_difference(found: BuildKey, wanted: BuildKey) -> tuple[str, str, str] | None:
-    """Return the first setting or input that differs, with both values shortened; code and engine versions aside."""
-    ignored = {"code_version", "engine"}
-    left = _flat(found.model_dump(mode="json", exclude=ignored))
-    right = _flat(wanted.model_dump(mode="json", exclude=ignored))
-    order = ["tokenizer.name", *right, *left]
-    for field in order:
-        if left.get(field) != right.get(field):
-            return field, shorten(repr(left.get(field)), 60), shorten(repr(right.get(field)), 60)
-    return None
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    if isinstance(value, dict):
-        items: Iterable[tuple[Any, Any]] = value.items()
-    elif isinstance(value, list) and value and isinstance(value[0], dict):
-        items = enumerate(value)
-    else:
-        return {prefix: value}
-    return {
-        k: v
-        for name, part in items
-        for k, v in _flat(part, f"{prefix}.{name}" if prefix else str(name)).items()
-    }
-
-
 def _prepare(job: Job) -> None:
     """Clear what can't be used of an earlier attempt, and write down what is being built."""
     shards, progress = (storage.join(job.folder, name) for name in ("shards", PROGRESS))
     storage.remove_temporary(shards)
     storage.remove_temporary(progress)
-    if _read_key(job.folder) != job.key:
+    if read_key(job.folder) != job.key:
         for folder in (progress, shards):
             for name in storage.list_files(folder):
                 storage.remove(storage.join(folder, name))
-    storage.write_bytes(storage.join(progress, "build.json"), job.key.model_dump_json().encode())
+    storage.write_bytes(key_url(job.folder), job.key.model_dump_json().encode())
 
 
 def _tidy(folder: str) -> None:
@@ -413,41 +294,13 @@ def _tidy(folder: str) -> None:
     storage.remove_temporary(storage.join(folder, "shards"))
 
 
-def _read_key(folder: str) -> BuildKey | None:
-    url = storage.join(folder, PROGRESS, "build.json")
-    if not storage.exists(url):
-        return None
-    try:
-        return BuildKey.model_validate_json(storage.read_bytes(url))
-    except ValidationError:
-        return None  # of another version of this code: begun anew
-
-
-def _receipt_url(folder: str, path: str) -> str:
-    name = path.rsplit("/", 1)[-1].removesuffix(".arrow")
-    return storage.join(folder, PROGRESS, f"{name}.receipt.json")
-
-
-def _read_receipt(task: ShardTask) -> Receipt | None:
-    """Return the receipt of a shard that an earlier attempt finished, if its file is still that one."""
-    url, shard = _receipt_url(task.folder, task.path), storage.join(task.folder, task.path)
-    if not storage.exists(url) or not storage.exists(shard):
-        return None
-    try:
-        receipt = Receipt.model_validate_json(storage.read_bytes(url))
-    except ValidationError:
-        return None
-    whole = receipt.build == task.build and receipt.entry.path == task.path
-    return receipt if whole and xxh3_128(shard) == receipt.entry.xxh3_128 else None
-
-
 def _ledger(job: Job) -> Ledger:
     receipts = []
     first_tokens: Counter[int] = Counter()
     last_tokens: Counter[int] = Counter()
     counters: Counter[str] = Counter()
     for task in job.tasks:
-        url = _receipt_url(job.folder, task.path)
+        url = receipt_url(job.folder, task.path)
         if not storage.exists(url):
             raise ArtefactError(
                 "the pipeline ended without this shard", file=url, remedy="Run the same command again"

@@ -221,7 +221,6 @@ def _bar(jobs: list[Job]) -> Any:
         MofNCompleteColumn,
         Progress,
         TextColumn,
-        TimeElapsedColumn,
         TimeRemainingColumn,
     )
 
@@ -233,7 +232,6 @@ def _bar(jobs: list[Job]) -> Any:
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TimeElapsedColumn(),
             TimeRemainingColumn(),
         ]
         stop = threading.Event()

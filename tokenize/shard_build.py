@@ -1,0 +1,112 @@
+"""Build one shard: read its documents, encode them, write the file and a receipt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tootsie.datasets import storage
+from tootsie.datasets.accounting import Accounting
+from tootsie.tokenize.build_key import PROGRESS, Split
+from tootsie.tokenize.hold_out import is_held_out
+from tootsie.tokenize.identity import TokenizerIdentity, require_same
+from tootsie.tokenize.ledger import ShardEntry
+from tootsie.tokenize.shard_writer import write_shard
+from tootsie.tokenize.sharding import Slice
+from tootsie.tokenize.sources import read_records
+from tootsie.tokenize.tokenizers import load_tokenizer
+from tootsie.tokenize.verification import xxh3_128
+
+
+@dataclass(frozen=True)
+class ShardTask:
+    """One element of the pipeline: a shard to write."""
+
+    folder: str
+    """The cache."""
+    path: str
+    """Of the shard, relative to it."""
+    slices: tuple[Slice, ...]
+    """The documents to read."""
+    split: Split
+    fraction: float
+    seed: int
+    tokenizer: str
+    identity: TokenizerIdentity
+    """What ``tokenizer`` must turn out to be on the worker."""
+    build: str
+    """Fingerprint of the :class:`BuildKey`."""
+
+
+class Receipt(BaseModel):
+    """What a finished shard leaves behind until the ledger is written."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    build: str
+    entry: ShardEntry
+    accounting: Accounting
+    counters: dict[str, int]
+    first_tokens: dict[int, int]
+    last_tokens: dict[int, int]
+
+
+def build_shard(task: ShardTask) -> str:
+    """Write one shard and its receipt, unless both are there; return its path.
+
+    Raises:
+      UserError: an input is damaged, or the worker's tokenizer is another one.
+    """
+    if read_receipt(task) is not None:
+        return task.path
+    identity = task.identity
+    tokenizer = load_tokenizer(task.tokenizer, add_bos=identity.add_bos, add_eos=identity.add_eos)
+    require_same(tokenizer.identity, identity, storage.join(task.folder, task.path))
+    read = surrogates = 0
+    dropped: Counter[str] = Counter()
+    with write_shard(task.folder, task.path, identity) as shard:
+        for part in task.slices:
+            for record in read_records(part.url, part.first, part.stop):
+                read += 1
+                held_out = is_held_out(record.id, task.fraction, task.seed)
+                if held_out != (task.split == "validation"):
+                    dropped["other_split"] += 1
+                elif not record.text:
+                    dropped["empty_text"] += 1
+                else:
+                    ids = tokenizer.encode_document(record.text)
+                    shard.writer.append(record.id, ids, len(record.text.encode()))
+                    surrogates += record.surrogates
+    assert shard.entry is not None
+    accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(sorted(dropped.items())))
+    receipt = Receipt(
+        build=task.build,
+        entry=shard.entry,
+        accounting=accounting.check(task.path),
+        counters={"lone_surrogates_replaced": surrogates} if surrogates else {},
+        first_tokens=shard.writer.first_tokens,
+        last_tokens=shard.writer.last_tokens,
+    )
+    storage.write_bytes(receipt_url(task.folder, task.path), receipt.model_dump_json().encode())
+    return task.path
+
+
+def receipt_url(folder: str, path: str) -> str:
+    """Return where the receipt of the shard at ``path`` lies."""
+    name = path.rsplit("/", 1)[-1].removesuffix(".arrow")
+    return storage.join(folder, PROGRESS, f"{name}.receipt.json")
+
+
+def read_receipt(task: ShardTask) -> Receipt | None:
+    """Return the receipt of a shard that an earlier attempt finished, if its file is still that one."""
+    url, shard = receipt_url(task.folder, task.path), storage.join(task.folder, task.path)
+    if not storage.exists(url) or not storage.exists(shard):
+        return None
+    try:
+        receipt = Receipt.model_validate_json(storage.read_bytes(url))
+    except ValidationError:
+        return None
+    whole = receipt.build == task.build and receipt.entry.path == task.path
+    return receipt if whole and xxh3_128(shard) == receipt.entry.xxh3_128 else None
