@@ -11,15 +11,16 @@ from typing import Any
 from tootsie.curate.markdownify import formulas
 from tootsie.curate.markdownify.blocks import add_heading, container, open_line
 from tootsie.curate.markdownify.escaping import collapse
-from tootsie.curate.markdownify.inlines import drop, transparent
+from tootsie.curate.markdownify.inlines import code, drop, transparent
 from tootsie.curate.markdownify.listings import add_code_block, verbatim
 from tootsie.curate.markdownify.options import References
 from tootsie.curate.markdownify.serializer import PASS, SKIP, Handler, Node, Serializer, text_of
+from tootsie.curate.markdownify.tables import cell, open_table, row
 
 _MATH_START = "<math"
 _MATH_END = "</math>"
 _NUMBER = re.compile(r"^\s*\((.*)\)\s*$", re.DOTALL)
-_SUP_MARK = re.compile(r"\d+|[*†‡§¶‖]+|[a-z]")
+_AUTHOR_BREAK = re.compile(r"\s*[,;](?:\s+and\b)?\s*|\s+and\s+")
 
 
 def cut_mathml(html: str) -> str:
@@ -78,18 +79,18 @@ def equation_table(serializer: Serializer, node: Node, attributes: dict[str, Any
 
 def _emit_with_text(serializer: Serializer, rows: list[tuple[list[str], str, str]]) -> bool:
     group: list[tuple[list[str], str, str]] = []
-    for row in [*rows, ([], "", "")]:
-        if row[2] or not (row[0] or row[1]):
+    for cells, number, text in [*rows, ([], "", "")]:
+        if text or not (cells or number):
             if group:
                 serializer.counters["equation_groups"] += 1
                 _emit(serializer, group)
                 group = []
-            if row[2]:
+            if text:
                 serializer.flush()
-                serializer.text(row[2])
+                serializer.text(text)
                 serializer.flush()
         else:
-            group.append(row)
+            group.append((cells, number, text))
     return True
 
 
@@ -125,26 +126,26 @@ def _equation_rows(table: Node) -> tuple[list[tuple[list[str], str, str]], bool]
     """Return ``(cells, number, text)`` for each row, and whether text stands between the rows."""
     rows: list[tuple[list[str], str, str]] = []
     between = False
-    for row in table.css("tr"):
+    for line in table.css("tr"):
         cells: list[str] = []
         number = text = ""
-        cell = row.first_child
-        while cell is not None:
-            if cell.tag == "td":
-                name = cell.attributes.get("class") or ""
+        entry = line.first_child
+        while entry is not None:
+            if entry.tag == "td":
+                name = entry.attributes.get("class") or ""
                 if "ltx_eqn_eqno" in name:
-                    match = _NUMBER.match(text_of(cell))
-                    number = match.group(1) if match else text_of(cell)
+                    match = _NUMBER.match(text_of(entry))
+                    number = match.group(1) if match else text_of(entry)
                 elif "padleft" in name or "padright" in name:
                     pass
                 else:
-                    tex, outside = _cell(cell)
+                    tex, outside = _cell_formula(entry)
                     if outside and not tex:
                         text = outside
                     elif outside:
                         tex = f"{tex} \\text{{{outside}}}"
                     cells.append(tex)
-            cell = cell.next
+            entry = entry.next
         while cells and not cells[-1]:
             cells.pop()
         if text and any(cells):
@@ -156,18 +157,18 @@ def _equation_rows(table: Node) -> tuple[list[tuple[list[str], str, str]], bool]
     return rows, between
 
 
-def _cell(cell: Node) -> tuple[str, str]:
+def _cell_formula(entry: Node) -> tuple[str, str]:
     parts: list[str] = []
-    for element in cell.css("math"):
+    for element in entry.css("math"):
         tex, _ = formulas.tex_of_math(element, element.attributes)
         parts.append(formulas.strip_style(tex))
-    outside = collapse("".join(part for part in _text_outside_math(cell))).strip(" ")
+    outside = collapse("".join(part for part in _text_outside_math(entry))).strip(" ")
     return " ".join(part for part in parts if part), outside
 
 
-def _text_outside_math(cell: Node) -> list[str]:
+def _text_outside_math(entry: Node) -> list[str]:
     found: list[str] = []
-    for node in cell.traverse(include_text=True):
+    for node in entry.traverse(include_text=True):
         if node.tag != "-text" or not (node.text_content or "").strip():
             continue
         parent = node.parent
@@ -184,7 +185,7 @@ def _text_outside_math(cell: Node) -> list[str]:
 def _title(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     def finish(s: Serializer, text: str) -> None:
         if text and s.title is None:
-            s.title = text
+            s.title = re.sub(r"\s*\[\^[^\]]*\]", "", text)
         if s.options.title:
             add_heading(s, 1, text)
 
@@ -244,9 +245,8 @@ def _authors(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> 
                 parent = parent.parent
             if parent is not None and parent.mem_id == person.mem_id:
                 parts.append(part.text_content or "")
-        name = collapse("".join(parts)).strip(" ,;")
-        if name:
-            serializer.authors.append(re.sub(r" +,", ",", name))
+        names = _AUTHOR_BREAK.split(collapse("".join(parts).replace("\u00a0", " ")))
+        serializer.authors.extend(name.strip(" ,;") for name in names if name.strip(" ,;"))
     if serializer.options.authors:
         return container(serializer, node, attributes)
     serializer.counters["authors_set_aside"] += 1
@@ -269,9 +269,7 @@ def _runin(name: str) -> Handler:
         def finish(s: Serializer, text: str) -> None:
             plain = re.sub(r"(?<!\\)\*+", "", text).strip()
             if plain:
-                s.flow.parts.append(f"**{plain}** ")
-                s.space = True
-                s.flow.state = "runin" if s.flow.kind == "page" else s.flow.state
+                label(s, f"**{plain}** ")
 
         return open_line(serializer, finish)
 
@@ -280,10 +278,18 @@ def _runin(name: str) -> Handler:
 
 def _para(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """A paragraph after a run-in title continues its line."""
-    parts = serializer.flow.parts
-    if len(parts) == 1 and parts[0].startswith("**") and parts[0].endswith("** "):
+    run_in = serializer.run_in
+    if run_in is not None and run_in[0] is serializer.flow and run_in[1] == len(serializer.flow.parts):
         return None
     return PASS
+
+
+def label(serializer: Serializer, text: str) -> None:
+    """Start a paragraph with ``text``; the next paragraph continues it."""
+    serializer.flush()
+    serializer.flow.parts.append(text)
+    serializer.space = True
+    serializer.run_in = (serializer.flow, len(serializer.flow.parts))
 
 
 def _note(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -305,11 +311,8 @@ def _note(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     if f"note:{label}" in serializer.footnotes and serializer.footnotes[f"note:{label}"][1] is None:
         key = f"note:{label}"
     number = serializer.footnote(key)
+    serializer.trim()
     if "ltx_role_footnotetext" not in classes:
-        while serializer.parts and serializer.parts[-1] == " ":
-            serializer.parts.pop()
-        if serializer.parts and serializer.parts[-1].endswith(" "):
-            serializer.parts[-1] = serializer.parts[-1].rstrip(" ")
         serializer.inline(f"[^{number}]")
     serializer.push("note")
 
@@ -325,15 +328,22 @@ def _item_tag(serializer: Serializer, node: Node, attributes: dict[str, Any]) ->
     parent = node.parent
     if parent is None or parent.tag != "li":
         return None
-    label = text_of(node)
-    ordered = parent.parent is not None and parent.parent.tag == "ol"
-    if ordered and re.fullmatch(r"\(?(\d+)[.)]?", label):
-        if serializer.flow.parent is not None and serializer.flow.parent.kind == "list":
-            serializer.flow.parent.state["number"] = int(label.strip("(.)"))
+    text = text_of(node)
+    flow = serializer.flow.parent
+    if flow is not None and flow.kind == "list" and flow.state["ordered"]:
+        match = re.fullmatch(r"\(?(\d{1,9})[.):]?", text)
+        if match:
+            flow.state["number"] = int(match.group(1))
+            return SKIP
+        flow.state["ordered"] = False
+    if not any(character.isalnum() for character in text):
         return SKIP
-    if not label or not any(character.isalnum() for character in label):
-        return SKIP
-    return None
+    serializer.counters["item_labels"] += 1
+
+    def finish(s: Serializer, line: str) -> None:
+        label(s, line + " ")
+
+    return open_line(serializer, finish)
 
 
 def _cite(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -349,9 +359,7 @@ def _cite(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
             previous,
         ):
             serializer.counters["citations_dropped"] += 1
-            if serializer.space and serializer.parts and serializer.parts[-1].endswith(" "):
-                serializer.parts[-1] = serializer.parts[-1][:-1]
-                serializer.space = False
+            serializer.trim()
             return SKIP
     serializer.counters["citations"] += 1
     return None
@@ -385,7 +393,7 @@ def _bibblock(serializer: Serializer, node: Node, attributes: dict[str, Any]) ->
 def _listing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """Listings become code blocks when they hold no formulas; algorithms become lines with their indentation."""
     classes = attributes.get("class") or ""
-    lines = [line for line in node.css(".ltx_listingline")]
+    lines = list(node.css(".ltx_listingline"))
     if not lines:
         return PASS
     language = ""
@@ -458,18 +466,54 @@ def verbatim_without_number(line: Node) -> str:
 
 
 def _inline_table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """``span.ltx_tabular``: a table in a paragraph, written with spans."""
-    if node.tag != "span":
+    """``span.ltx_tabular``: LaTeXML's spelling of a table inside a paragraph."""
+    if node.tag != "span" or serializer.flow.kind in ("cell", "line"):
         return PASS
     serializer.counters["tables_inline"] += 1
-    return None
+    return open_table(serializer)
+
+
+def _inline_row(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    return (
+        row(serializer, node, attributes) if node.tag == "span" and serializer.flow.kind == "table" else PASS
+    )
 
 
 def _inline_cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if node.tag != "span":
         return PASS
+    if serializer.flow.kind == "table":
+        return cell(serializer, node, attributes)
     serializer.text(" ")
     return None
+
+
+def _bold(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    if node.tag != "span" or serializer.flow.kind == "line":
+        return PASS
+    return serializer.open_inline("strong", serializer.emphasis("**", "strong"))
+
+
+def _italic(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """Italics inside a paragraph; a paragraph that is italic as a whole (a theorem's) is not emphasis."""
+    if node.tag != "span" or serializer.flow.kind == "line":
+        return PASS
+    if node.prev is None and node.next is None:
+        return None
+    return serializer.open_inline("em", serializer.emphasis("*", "em"))
+
+
+def _typewriter(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    return (
+        code(serializer, node, attributes) if node.tag == "span" and serializer.flow.kind != "line" else PASS
+    )
+
+
+def _float_right(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """A comment at the right margin of an algorithm's line."""
+    if "float:right" in (attributes.get("style") or ""):
+        serializer.text(" ")
+    return PASS
 
 
 def _picture(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -481,10 +525,6 @@ def _picture(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> 
 def _error(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     serializer.counters["latexml_errors"] += 1
     return None
-
-
-def _missing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    return PASS
 
 
 ARXIV_CLASSES: dict[str, Handler] = {
@@ -513,8 +553,14 @@ ARXIV_CLASSES: dict[str, Handler] = {
     "ltx_listingline": _listing_line,
     "ltx_tag_listingline": drop("listing_numbers_moved"),
     "ltx_listing_data": drop("listing_downloads_dropped"),
+    "ltx_tr": _inline_row,
     "ltx_td": _inline_cell,
     "ltx_th": _inline_cell,
+    "ltx_font_bold": _bold,
+    "ltx_font_italic": _italic,
+    "ltx_font_slanted": _italic,
+    "ltx_font_typewriter": _typewriter,
+    "ltx_text": _float_right,
     "ltx_tabular": _inline_table,
     "ltx_picture": _picture,
     "ltx_ERROR": _error,

@@ -196,8 +196,6 @@ def _leave_list(serializer: Serializer) -> None:
     if not items:
         return
     outer = serializer.flow
-    if outer.kind == "item":
-        outer = outer
     serializer.counters["lists"] += 1
     serializer.counters["list_items"] += len(items)
     if outer.kind == "cell":
@@ -208,7 +206,7 @@ def _leave_list(serializer: Serializer) -> None:
         return
     tight_paragraphs = serializer.options.profile == "arxiv"
     loose = any(
-        len(blocks) > 1 and not (len(blocks) == 2 and _INTERRUPTS.match(blocks[1]) and not was_loose)
+        len(blocks) > 1 and not (len(blocks) == 2 and _INTERRUPTS.match(blocks[1]))
         if tight_paragraphs
         else was_loose or any(not _INTERRUPTS.match(block) for block in blocks[1:])
         for _, blocks, was_loose in items
@@ -243,16 +241,40 @@ def _integer(text: str | None, default: int) -> int:
     return default
 
 
-def _summary_of_form(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    return container(serializer, node, attributes)
-
-
-_CONTAINERS = (
-    "address article aside body center details dd dialog div dl fieldset figure footer form header hgroup html legend main "
-    "nav option optgroup search section tbody thead tfoot colgroup frameset noframes"
-).split()
+_CONTAINERS = [
+    "address",
+    "article",
+    "aside",
+    "body",
+    "center",
+    "details",
+    "dd",
+    "dialog",
+    "div",
+    "dl",
+    "fieldset",
+    "figure",
+    "footer",
+    "form",
+    "header",
+    "hgroup",
+    "html",
+    "legend",
+    "main",
+    "nav",
+    "option",
+    "optgroup",
+    "search",
+    "section",
+    "tbody",
+    "thead",
+    "tfoot",
+    "colgroup",
+    "frameset",
+    "noframes",
+]
 BLOCK_TAGS: dict[str, Handler] = {
-    **{name: container for name in _CONTAINERS},
+    **dict.fromkeys(_CONTAINERS, container),
     **{f"h{level}": heading(level) for level in range(1, 7)},
     "p": paragraph,
     "ul": list_block,

@@ -95,8 +95,7 @@ def convert(
     if settings.profile is Profile.WIKIPEDIA:
         blocks[:], dropped = drop_empty_sections(blocks)
         serializer.counters["empty_sections_dropped"] += dropped
-    if settings.title and title and settings.profile is Profile.WIKIPEDIA:
-        if not any(heading_level(block) == 1 for block in blocks[:3]):
+        if settings.title and title and not any(heading_level(block) == 1 for block in blocks[:3]):
             blocks.insert(0, f"# {title}")
     if language:
         serializer.metadata["language"] = language

@@ -55,7 +55,7 @@ def decode(source: str | bytes, charset: str | None = None) -> Decoded:
         encoding = _codec(label)
         if encoding is None:
             continue
-        if encoding.startswith("utf-16") or encoding.startswith("utf-32"):
+        if encoding.startswith(("utf-16", "utf-32")):
             encoding = "utf-8"  # the declaration was readable as ASCII, so it is wrong
         if encoding == "utf-8":
             break

@@ -9,6 +9,8 @@ import re
 
 SPACES = " \t\n\r\f"
 _RUNS = re.compile(r"[ \t\n\r\f]+")
+_CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
+_CJK_BREAK = re.compile(rf"(?<=[{_CJK}])[ \t\r]*\n[ \t\r\n]*(?=[{_CJK}])")
 _SUSPECT = re.compile(r"[\\`*_\[\]<&~$]")
 # One alternative for each character that can open markup, with the context in which it does.
 _ESCAPE = re.compile(
@@ -16,7 +18,7 @@ _ESCAPE = re.compile(
     r"|`"
     r"|(?<=\S)\*|\*(?=\S)"
     r"|(?<![^\W_])_|_(?![^\W_])"
-    r"|\[(?=\^)|\[(?=[ xX]\])|\](?=[(\[:]|$)"
+    r"|\[(?=\^)|\[(?=[ xX]\])|\](?=[(\[:])"
     r"|<(?=[A-Za-z/!?]|$)"
     r"|&(?=[A-Za-z][A-Za-z0-9]{1,31};|#[0-9]{1,7};|#[xX][0-9A-Fa-f]{1,6};)"
     r"|(?<=\S)~|~(?=~)"
@@ -30,7 +32,12 @@ _ORDERED = re.compile(r"(\d{1,9})([.)])")
 
 
 def collapse(text: str) -> str:
-    """Replace each run of HTML white space by one space; other Unicode spaces stay."""
+    """Replace each run of HTML white space by one space; other Unicode spaces stay.
+
+    A line break between two ideographs or kana is no space: their scripts have none.
+    """
+    if "\n" in text and not text.isascii():
+        text = _CJK_BREAK.sub("", text)
     return _RUNS.sub(" ", text)
 
 

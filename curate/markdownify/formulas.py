@@ -21,8 +21,27 @@ _STYLE = re.compile(r"\\(?:display|text)style(?![A-Za-z])\s*")
 _OPENERS = re.compile(r"\\\\|\\\$|\$\$?|\\\[|\\\(|\\begin\{([A-Za-z]+\*?)\}")
 _MATH_HINT = re.compile(r"[\\^_{}=<>]|^[A-Za-z]$|^-?\w$")
 _ENVIRONMENTS = frozenset(
-    "equation align gather multline eqnarray alignat flalign displaymath math aligned array cases matrix pmatrix "
-    "bmatrix vmatrix gathered split CD".split()
+    [
+        "equation",
+        "align",
+        "gather",
+        "multline",
+        "eqnarray",
+        "alignat",
+        "flalign",
+        "displaymath",
+        "math",
+        "aligned",
+        "array",
+        "cases",
+        "matrix",
+        "pmatrix",
+        "bmatrix",
+        "vmatrix",
+        "gathered",
+        "split",
+        "CD",
+    ]
 )
 MAX_DOLLAR_STEPS = 8
 

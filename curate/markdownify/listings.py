@@ -14,7 +14,19 @@ _LANGUAGE_CLASS = re.compile(
     r"([A-Za-z0-9+#._-]+)"
 )
 _NOT_LANGUAGES = frozenset(
-    "default none text plain plaintext nohighlight notranslate source line-numbers override prettyprint".split()
+    [
+        "default",
+        "none",
+        "text",
+        "plain",
+        "plaintext",
+        "nohighlight",
+        "notranslate",
+        "source",
+        "line-numbers",
+        "override",
+        "prettyprint",
+    ]
 )
 _NUMBER_CLASSES = frozenset(("linenos", "lineno", "linenodiv", "line-numbers-rows", "gutter", "lnt", "ln"))
 _BLOCK_LINES = frozenset(("div", "p", "li", "tr"))

@@ -29,8 +29,38 @@ _ACCENTS = {
     "¨": "ddot", "ˇ": "check", "˘": "breve", "´": "acute", "`": "grave", "⏞": "overbrace", "_": "underline", "⏟": "underbrace",
 }  # fmt: skip
 _FUNCTIONS = frozenset(
-    "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh log ln exp lim max min sup inf det dim ker gcd deg arg "
-    "Pr hom limsup liminf".split()
+    [
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "log",
+        "ln",
+        "exp",
+        "lim",
+        "max",
+        "min",
+        "sup",
+        "inf",
+        "det",
+        "dim",
+        "ker",
+        "gcd",
+        "deg",
+        "arg",
+        "Pr",
+        "hom",
+        "limsup",
+        "liminf",
+    ]
 )
 _SKIP = frozenset(
     ("annotation", "annotation-xml", "mphantom", "maligngroup", "malignmark", "mprescripts", "none")

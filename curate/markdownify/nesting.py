@@ -15,12 +15,54 @@ _VOID = frozenset(
     ("area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param",
      "source", "track", "wbr")
 )  # fmt: skip
-_FORMATTING = frozenset("a b big code em font i nobr s small strike strong tt u".split())
-_RAW = frozenset("script style textarea title xmp iframe noembed noframes plaintext".split())
+_FORMATTING = frozenset(
+    ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]
+)
+_RAW = frozenset(
+    ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"]
+)
 _CLOSES = {  # an end tag implied by the start of one of these
     "p": frozenset(
-        "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form "
-        "h1 h2 h3 h4 h5 h6 header hr main menu nav ol p pre section table ul li dd dt td th tr".split()
+        [
+            "address",
+            "article",
+            "aside",
+            "blockquote",
+            "center",
+            "details",
+            "dialog",
+            "dir",
+            "div",
+            "dl",
+            "fieldset",
+            "figcaption",
+            "figure",
+            "footer",
+            "form",
+            "h1",
+            "h2",
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "header",
+            "hr",
+            "main",
+            "menu",
+            "nav",
+            "ol",
+            "p",
+            "pre",
+            "section",
+            "table",
+            "ul",
+            "li",
+            "dd",
+            "dt",
+            "td",
+            "th",
+            "tr",
+        ]
     ),
     "li": frozenset(["li"]),
     "dt": frozenset(["dt", "dd"]),

@@ -79,6 +79,8 @@ class Serializer:
         self.table_ancestors: dict[int, int] = {}
         self.cells = 0
         self.root: Node = None
+        self.run_in: tuple[Flow, int] | None = None
+        """A label that the next paragraph continues: its flow, and how many parts that had then."""
         self._pending: tuple[list[str], int, str] | None = None
         self._dollars = options.dollars
         self._nbsp = options.nbsp
@@ -159,6 +161,8 @@ class Serializer:
         self.space = text[-1] == " "
         if self._pending is not None:
             self._settle(text[0])
+        if text[0] in "([:" and self.parts:
+            self._no_link()
         inlines = self.flow.inlines
         self.parts.append(escape_text(text, in_link=bool(inlines) and any(i.kind == "a" for i in inlines)))
 
@@ -168,8 +172,16 @@ class Serializer:
             return
         if self._pending is not None:
             self._settle(markdown[0])
+        if markdown[0] == "[" and self.parts:
+            self._no_link()
         self.parts.append(markdown)
         self.space = False
+
+    def _no_link(self) -> None:
+        """Escape a bracket at the end of the text before, where ``(``, ``[`` or ``:`` follows: it is no link."""
+        previous = self.parts[-1]
+        if previous.endswith("]") and not previous.endswith("\\]") and not previous.startswith("[^"):
+            self.parts[-1] = previous[:-1] + "\\]"
 
     def _settle(self, following: str) -> None:
         """Rewrite an emphasis that ended in punctuation as HTML when a letter follows: CommonMark would not close it."""
@@ -251,6 +263,8 @@ class Serializer:
             self.parts.append(" ")
         self._pending = None
         marked = inline.wrap(self, inner)
+        if marked[0] == "[" and self.parts:
+            self._no_link()
         self.parts.append(marked)
         if content[-1] == " " or inner != content.rstrip(" ").lstrip(" "):
             self.parts.append(" ")
@@ -282,6 +296,14 @@ class Serializer:
         return wrap
 
     # -- blocks
+
+    def trim(self) -> None:
+        """Remove the space at the end of what was written last: a note mark or a dropped citation follows it."""
+        while self.parts and not self.parts[-1].strip(" "):
+            self.parts.pop()
+        if self.parts and self.parts[-1][-1] == " ":
+            self.parts[-1] = self.parts[-1].rstrip(" ")
+        self.space = not self.parts
 
     def flush(self) -> None:
         """End the paragraph under way."""

@@ -19,9 +19,51 @@ MAX_SPAN = 65534
 _ALIGN = re.compile(r"text-align\s*:\s*(left|right|center)", re.IGNORECASE)
 _LTX_ALIGN = re.compile(r"ltx_align_(left|right|center)\b")
 _KEEP = frozenset(
-    "table caption thead tbody tfoot tr td th ul ol li p pre code b strong i em sub sup br blockquote dl dt dd a".split()
+    [
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tfoot",
+        "tr",
+        "td",
+        "th",
+        "ul",
+        "ol",
+        "li",
+        "p",
+        "pre",
+        "code",
+        "b",
+        "strong",
+        "i",
+        "em",
+        "sub",
+        "sup",
+        "br",
+        "blockquote",
+        "dl",
+        "dt",
+        "dd",
+        "a",
+    ]
 )
-_OMIT = frozenset("script style template head link meta title noscript svg iframe select textarea".split())
+_OMIT = frozenset(
+    [
+        "script",
+        "style",
+        "template",
+        "head",
+        "link",
+        "meta",
+        "title",
+        "noscript",
+        "svg",
+        "iframe",
+        "select",
+        "textarea",
+    ]
+)
 _RULES = {"left": ":---", "right": "---:", "center": ":---:", "": "---"}
 
 
@@ -61,6 +103,11 @@ def table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
         serializer.counters["tables_html"] += 1
         serializer.block(to_html(serializer, node))
         return SKIP
+    return open_table(serializer)
+
+
+def open_table(serializer: Serializer) -> Leave:
+    """Collect what follows as the rows of a data table."""
     serializer.flush()
     serializer.push("table", Table())
     return _leave_table
@@ -121,7 +168,8 @@ def _count_cells(node: Node) -> tuple[int, int]:
     return headers, cells
 
 
-def _row(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+def row(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<tr>``."""
     if serializer.flow.kind != "table":
         return container(serializer, node, attributes)
     if is_hidden(attributes):
@@ -135,13 +183,14 @@ def _row(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     return None
 
 
-def _cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<td>``, ``<th>``."""
     if serializer.flow.kind != "table":
         return container(serializer, node, attributes)
     state: Table = serializer.flow.state
     if not state.rows:
         state.rows.append([])
-    header = node.tag == "th"
+    header = node.tag == "th" or "ltx_th" in (attributes.get("class") or "").split()
     columns = _span(attributes.get("colspan"))
     rows = _span(attributes.get("rowspan"), zero=MAX_SPAN)
     align = _align(attributes)
@@ -192,21 +241,21 @@ def _leave_table(serializer: Serializer) -> None:
         outside.insert(0, state.caption)
     for text in outside:
         serializer.block(text)
-    rows = [(index, row) for index, row in enumerate(state.rows) if row]
+    rows = [(index, line) for index, line in enumerate(state.rows) if line]
     if not rows:
         return
     written = to_gfm(
-        [row for _, row in rows], sum(1 for i, _ in rows if i < state.head), serializer.limits.max_cells
+        [line for _, line in rows], sum(1 for i, _ in rows if i < state.head), serializer.limits.max_cells
     )
     if written is None:
         serializer.counters["tables_too_large"] += 1
-        for _, row in rows:
-            serializer.block(" | ".join(cell.text for cell in row if cell.text))
+        for _, line in rows:
+            serializer.block(" | ".join(entry.text for entry in line if entry.text))
         return
     if written:
         serializer.counters["tables_gfm"] += 1
         serializer.counters["cells_spanning"] += sum(
-            cell.columns > 1 or cell.rows > 1 for _, row in rows for cell in row
+            entry.columns > 1 or entry.rows > 1 for _, line in rows for entry in line
         )
         serializer.block(written)
 
@@ -271,7 +320,7 @@ def to_gfm(rows: list[list[Cell]], head: int, max_cells: int) -> str | None:
         best = max(sorted(seen), key=lambda name: seen[name])
         aligns[index] = best if seen[best] * 2 > sum(seen.values()) else ""
     lines = [_line(header, order, width), "| " + " | ".join(_RULES[name] for name in aligns) + " |"]
-    lines += [_line(line, order, 0) for line in body]
+    lines += [_line(line, order, 0) for line in body if any(cell.text for _, cell in line)]
     return "\n".join(lines)
 
 
@@ -360,4 +409,4 @@ def to_html(serializer: Serializer, root: Node) -> str:
         node = node.next
 
 
-TABLE_TAGS: dict[str, Handler] = {"table": table, "tr": _row, "td": _cell, "th": _cell, "caption": _caption}
+TABLE_TAGS: dict[str, Handler] = {"table": table, "tr": row, "td": cell, "th": cell, "caption": _caption}

@@ -172,15 +172,53 @@ def heading_level(block: str) -> int:
     return level if 1 <= level <= 6 and block[level : level + 1] == " " and "\n" not in block else 0
 
 
-_NAVIGATION = (
-    "navbox navbox-styles navbar navbox-inner vertical-navbox sidebar portal-bar portalbox portal sistersitebox side-box "
-    "succession-box NavFrame toc catlinks mw-jump-link printfooter mw-portlet vector-header-container mw-indicators "
-    "mw-authority-control authority-control NavHead BoxenVerschmelzen Vorlage_Navigationsleiste navigation-not-searchable "
-    "bandeau-portail navigation-box mw-interlanguage-selector vector-menu vector-toc mw-footer vector-column-start"
-).split()
-_MAINTENANCE = (
-    "ambox tmbox ombox cmbox fmbox mbox-small stub metadata bandeau-container bandeau-article".split()
-)
+_NAVIGATION = [
+    "navbox",
+    "navbox-styles",
+    "navbar",
+    "navbox-inner",
+    "vertical-navbox",
+    "sidebar",
+    "portal-bar",
+    "portalbox",
+    "portal",
+    "sistersitebox",
+    "side-box",
+    "succession-box",
+    "NavFrame",
+    "toc",
+    "catlinks",
+    "mw-jump-link",
+    "printfooter",
+    "mw-portlet",
+    "vector-header-container",
+    "mw-indicators",
+    "mw-authority-control",
+    "authority-control",
+    "NavHead",
+    "BoxenVerschmelzen",
+    "Vorlage_Navigationsleiste",
+    "navigation-not-searchable",
+    "bandeau-portail",
+    "navigation-box",
+    "mw-interlanguage-selector",
+    "vector-menu",
+    "vector-toc",
+    "mw-footer",
+    "vector-column-start",
+]
+_MAINTENANCE = [
+    "ambox",
+    "tmbox",
+    "ombox",
+    "cmbox",
+    "fmbox",
+    "mbox-small",
+    "stub",
+    "metadata",
+    "bandeau-container",
+    "bandeau-article",
+]
 WIKIPEDIA_CLASSES: dict[str, Handler] = {
     "mwe-math-element": math_element,
     "mwe-math-fallback-image-inline": _fallback_image,

@@ -1,0 +1,215 @@
+"""``python -m curate.markdownify``: one page, a folder of pages, a ZIP of pages or standard input, to Markdown."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tootsie.curate.markdownify.archive import PAGE_SUFFIXES, read_pages
+from tootsie.curate.markdownify.options import Dollars, Images, Limits, Links, Profile, References
+from tootsie.datasets import storage
+from tootsie.datasets.command_line import run_stage
+from tootsie.datasets.errors import InputError, SpecError
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+Converter = Callable[[bytes], str]
+
+
+class Engine(StrEnum):
+    """Which converter writes the Markdown."""
+
+    TOOTSIE = "tootsie"
+    MARKDOWNIFY = "markdownify"
+    """The package of that name, as an oracle to compare with; knows no profiles."""
+
+
+@app.command()
+def markdownify(
+    source: Annotated[str, typer.Argument(help="A page, a folder or ZIP of pages, or - for standard input.")],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--out", help="File (one page) or folder; one page goes to standard output without."
+        ),
+    ] = None,
+    profile: Annotated[Profile, typer.Option(help="What kind of pages these are.")] = Profile.WEB,
+    engine: Annotated[Engine, typer.Option(help="Which converter.")] = Engine.TOOTSIE,
+    links: Annotated[
+        Links | None, typer.Option(help="Links policy; each policy has a default by profile.")
+    ] = None,
+    images: Annotated[Images | None, typer.Option(help="Images policy.")] = None,
+    references: Annotated[References | None, typer.Option(help="References policy.")] = None,
+    dollars: Annotated[Dollars | None, typer.Option(help="Whether $…$ in text is a formula.")] = None,
+    infobox: Annotated[bool | None, typer.Option(help="Wikipedia: keep the infobox.")] = None,
+    authors: Annotated[bool | None, typer.Option(help="arXiv: keep the author block in the text.")] = None,
+    charset: Annotated[
+        str | None, typer.Option(help="Encoding of the pages where they declare none.")
+    ] = None,
+    max_bytes: Annotated[int, typer.Option(min=1, help="Longer pages are refused.")] = Limits.max_bytes,
+    counters: Annotated[
+        bool, typer.Option(help="Print on standard error how often each rule applied.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Convert only the first pages.")] = None,
+    dry_run: Annotated[bool, typer.Option(help="List what would be written.")] = False,
+) -> int:
+    """Convert HTML to Markdown: formulas byte for byte, tables on their grid, code verbatim.
+
+    A folder or a ZIP becomes a mirrored tree of .md files below --out.
+    """
+    policies: dict[str, Any] = {
+        "links": links, "images": images, "references": references, "dollars": dollars, "infobox": infobox,
+        "authors": authors,
+    }  # fmt: skip
+    options = {name: value for name, value in policies.items() if value is not None}
+    total: Counter[str] = Counter()
+    write = _engine(engine, profile, options, charset, max_bytes, total)
+    if source == "-":
+        pages: Iterator[tuple[str, bytes]] = iter([("standard input", _read_stdin(max_bytes))])
+        single = True
+    else:
+        pages, single = _pages(source, max_bytes)
+    if single:
+        name, content = next(pages)
+        text = "" if dry_run else _convert(write, name, content)
+        if dry_run:
+            print(f"{name} -> {out or 'standard output'}")
+        elif out is None:
+            sys.stdout.buffer.write(text.encode())
+            sys.stdout.buffer.flush()
+        else:
+            storage.write_bytes(out, text.encode())
+    else:
+        _write_tree(pages, source, out, write, limit, dry_run)
+    if counters:
+        print(json.dumps(dict(sorted(total.items())), indent=1), file=sys.stderr)
+    return 0
+
+
+def _write_tree(
+    pages: Iterator[tuple[str, bytes]],
+    source: str,
+    out: str | None,
+    write: Converter,
+    limit: int | None,
+    dry_run: bool,
+) -> None:
+    if out is None:
+        raise SpecError(
+            "a folder or archive needs a folder to write to", field="--out", remedy="Give one with -o FOLDER"
+        )
+    count = 0
+    written: dict[str, str] = {}
+    for name, content in pages:
+        if limit is not None and count >= limit:
+            break
+        count += 1
+        target = posixpath.splitext(name)[0] + ".md"
+        if target in written:
+            raise InputError(
+                "two pages would be written to the same file",
+                file=source,
+                field=target,
+                value=f"{written[target]}, {name}",
+                remedy="Rename one of them",
+            )
+        written[target] = name
+        if dry_run:
+            print(f"{name} -> {storage.join(out, target)}")
+        else:
+            storage.write_bytes(storage.join(out, target), _convert(write, name, content).encode())
+    if not count:
+        raise InputError("no pages in it", file=source, remedy=f"Pages end in {', '.join(PAGE_SUFFIXES)}")
+    print(f"{count:,} pages {'would be ' if dry_run else ''}written to {out}", file=sys.stderr)
+
+
+def _convert(write: Converter, name: str, content: bytes) -> str:
+    try:
+        return write(content)
+    except InputError as error:
+        raise InputError(error.problem, file=name, value=error.value, remedy=error.remedy) from None
+
+
+def _engine(
+    engine: Engine,
+    profile: Profile,
+    options: dict[str, Any],
+    charset: str | None,
+    max_bytes: int,
+    total: Counter[str],
+) -> Converter:
+    if engine is Engine.MARKDOWNIFY:
+        import markdownify as package
+
+        from tootsie.curate.markdownify.decoding import decode
+
+        def convert_by_package(content: bytes) -> str:
+            try:
+                return package.markdownify(decode(content, charset).text, heading_style="ATX").strip() + "\n"
+            except RecursionError:
+                raise InputError(
+                    "nested too deep for the markdownify package", remedy="Use --engine tootsie"
+                ) from None
+
+        return convert_by_package
+
+    from tootsie.curate.markdownify.conversion import convert
+
+    limits = Limits(max_bytes=max_bytes)
+
+    def convert_here(content: bytes) -> str:
+        conversion = convert(content, profile=profile, limits=limits, charset=charset, **options)
+        total.update(conversion.counters)
+        return conversion.markdown
+
+    return convert_here
+
+
+def _pages(source: str, max_bytes: int) -> tuple[Iterator[tuple[str, bytes]], bool]:
+    """Return ``(relative name, content)`` pairs and whether ``source`` is one page."""
+    local = storage.local_path(source)
+    if local is not None and local.is_dir():
+        return _folder(local, max_bytes), False
+    if source.lower().endswith(".zip") or _is_zip(source):
+        return ((member.name, member.content) for member in read_pages(source, max_bytes)), False
+    return iter([(source, _read_file(source, max_bytes))]), True
+
+
+def _folder(folder: Path, max_bytes: int) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in PAGE_SUFFIXES and path.is_file() and not path.is_symlink():
+            yield path.relative_to(folder).as_posix(), _read_file(str(path), max_bytes)
+
+
+def _is_zip(url: str) -> bool:
+    with storage.open_binary(url) as stream:
+        return stream.read(4) == b"PK\x03\x04"
+
+
+def _read_file(url: str, max_bytes: int) -> bytes:
+    with storage.open_binary(url) as stream:
+        content = stream.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise InputError(f"the page is longer than {max_bytes:,} bytes", file=url, remedy="Raise --max-bytes")
+    return content
+
+
+def _read_stdin(max_bytes: int) -> bytes:
+    content = sys.stdin.buffer.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise InputError(
+            f"the page is longer than {max_bytes:,} bytes", file="standard input", remedy="Raise --max-bytes"
+        )
+    return content
+
+
+def main() -> None:
+    """Entry point of ``python -m curate.markdownify``."""
+    run_stage(app, "python -m curate.markdownify")
