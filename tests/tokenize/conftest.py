@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tootsie.datasets.document import Document
 from tootsie.tokenize.identity import TokenizerIdentity
 from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
 from tootsie.tokenize.shard_writer import shard_path, write_shard
+from tootsie.tokenize.verification import histogram
 
 Row = tuple[str, Sequence[int], int, Sequence[tuple[int, int]] | None]
 
@@ -37,10 +39,6 @@ def write_cache(
     folder: str, shards: Sequence[Sequence[Row]], identity: TokenizerIdentity | None = None, *, loss_spans: bool = False
 ) -> str:
     """Write a cache of ``(document_id, ids, byte_length, loss_spans)`` rows, shard by shard."""
-    from collections import Counter
-
-    from tootsie.tokenize.verification import histogram
-
     identity = identity or toy_identity()
     entries = []
     first: Counter[int] = Counter()
@@ -120,21 +118,21 @@ def corpus(tmp_path: Path) -> str:
     return write_corpus(tmp_path / "corpus", [f"Document {n}. " + "word été 数 " * (n % 17 + 1) for n in range(60)])
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_corpus() -> Callable[..., str]:
     return write_corpus
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_cache() -> Callable[..., str]:
     return write_cache
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_jsonl() -> Callable[..., str]:
     return write_jsonl
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_identity() -> Callable[..., TokenizerIdentity]:
     return toy_identity
