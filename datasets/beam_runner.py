@@ -101,6 +101,7 @@ def pipeline_options(
     Raises:
       SpecError: an option that Beam does not know, or ``workers`` together with another runner.
     """
+    _hush_imports()
     from apache_beam.options.pipeline_options import (
         DirectOptions,
         GoogleCloudOptions,

@@ -1,0 +1,193 @@
+"""arXiv papers from ar5iv: ZIPs of HTML5 pages that LaTeXML made, ``<severity>/<yymm>/<id>.html``.
+
+A folder of such pages, or single pages, will do as well. The pages of a dump are sorted by how LaTeXML fared:
+``no-problem``, ``warning``, ``error``; that stays with the document as ``metadata.severity``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, ClassVar
+
+from fsspec.core import url_to_fs
+
+from tootsie.curate.corpus import Corpus, Dropped, Kept, Outcome, Record, Unit, failed, too_large
+from tootsie.curate.zip_archive import DamagedMemberError, Member, list_members, read_member
+from tootsie.datasets import storage
+from tootsie.datasets.document import Document
+from tootsie.datasets.errors import InputError
+
+SEVERITIES = {
+    "no-problem": "no-problem",
+    "no_problem": "no-problem",
+    "warning": "warning",
+    "warnings": "warning",
+    "error": "error",
+    "errors": "error",
+    "fatal": "fatal",
+}
+PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
+_NEW_ID = re.compile(r"^(\d{2})(\d{2})\.(\d{4,5})(v\d+)?$")
+_OLD_ID = re.compile(r"^([a-z-]+(?:\.[A-Z]{2})?)[/_]?(\d{2})(\d{2})(\d{3})(v\d+)?$")
+
+
+def arxiv_id(stem: str) -> tuple[str, str | None]:
+    """Return the arXiv identifier for a page's file name without suffix, and the month it tells (``2024-04``).
+
+    Identifiers of before 2007 lose their slash in file names: ``hep-th9901001`` is ``hep-th/9901001``. A name that is no
+    identifier is returned as it is, without a month.
+    Source: https://info.arxiv.org/help/arxiv_identifier.html
+    """
+    for pattern, old in ((_NEW_ID, False), (_OLD_ID, True)):
+        match = pattern.match(stem)
+        if match is None:
+            continue
+        groups = list(match.groups())
+        archive = groups.pop(0) if old else ""
+        year, month, number, version = groups
+        if not 1 <= int(month) <= 12:
+            continue
+        century = 1900 if old and int(year) > 90 else 2000
+        identity = f"{archive}/{year}{month}{number}" if old else f"{year}{month}.{number}"
+        return identity + (version or ""), f"{century + int(year)}-{month}"
+    return stem, None
+
+
+def severity_of(path: str) -> str | None:
+    """Return the severity that the folders or the archive's name in ``path`` tell, ``None`` where they do not."""
+    for part in reversed(path.split("/")):
+        if part.lower() in SEVERITIES:
+            return SEVERITIES[part.lower()]
+    match = re.search(r"no[-_]problem|warnings?|errors?", path.lower())
+    return SEVERITIES[match[0]] if match else None
+
+
+@dataclass(frozen=True)
+class Arxiv(Corpus):
+    """ar5iv archives."""
+
+    name: ClassVar[str] = "arxiv"
+
+    references: str = "keep"
+    """What becomes of citations and bibliographies: see the converter's option of the same name."""
+    min_characters: int = 200
+    """Shortest text that is kept; pages of fatal conversions have none."""
+
+    def units(self, inputs: Sequence[str]) -> list[Unit]:
+        """Return a unit for each archive and one for each folder or all single pages."""
+        units: list[Unit] = []
+        pages: list[str] = []
+        for url in inputs:
+            filesystem, path = url_to_fs(url)
+            name = url.rstrip("/").rsplit("/", 1)[-1]
+            if filesystem.isdir(path):
+                found = sorted(one for one in filesystem.find(path) if one.lower().endswith(PAGE_SUFFIXES))
+                if not found:
+                    raise InputError("no HTML page in this folder", file=url, remedy="Name a ZIP, a folder of pages or pages")
+                full = [one if url_to_fs(one)[0] is filesystem else filesystem.unstrip_protocol(one) for one in found]
+                units.append(Unit(name, tuple(full), sum(filesystem.size(one) for one in found)))
+            elif url.lower().endswith(PAGE_SUFFIXES):
+                pages.append(url)
+            elif url.lower().endswith(".zip"):
+                units.append(Unit(name, (url,), storage.size(url), {"zip": True}))
+            else:
+                raise InputError("not a ZIP, folder or HTML page", file=url, remedy="ar5iv dumps are .zip files")
+        if pages:
+            pages.sort(key=lambda url: url.rsplit("/", 1)[-1])
+            units.append(Unit("pages", tuple(pages), sum(storage.size(url) for url in pages)))
+        return units
+
+    def split(self, unit: Unit, limit: int | None) -> Iterator[Record]:
+        """Yield where each page lies; pages are read by the worker that converts them."""
+        if unit.options.get("zip"):
+            url = unit.urls[0]
+            for number, member in enumerate(list_members(url)):
+                if limit is not None and number >= limit:
+                    return
+                yield self._record(member.name, {"archive": url, **vars(member)})
+            return
+        for url in unit.urls[:limit]:
+            yield self._record(url, {"page": url, "size": storage.size(url)})
+
+    def _record(self, path: str, head: dict[str, Any]) -> Record:
+        stem = re.sub(r"\.x?html?$", "", path.rsplit("/", 1)[-1], flags=re.IGNORECASE)
+        identity, month = arxiv_id(stem)
+        origin = f"{head.get('archive', '')}/{path}".split("/")
+        head |= {"id": identity, "created": month, "path": "/".join(origin[-4:])}
+        return Record(identity, head)
+
+    def documents(self, records: Iterable[Record]) -> Iterator[Outcome]:
+        """Convert the pages of a shard, by identifier."""
+        heads = sorted((record.head for record in records), key=lambda head: (head["id"], head["path"]))
+        seen: set[str] = set()
+        archive: tuple[str, IO[bytes]] | None = None
+        try:
+            for head in heads:
+                identity = head["id"]
+                metadata = self._metadata(head)
+                fault = self._fault(head, seen)
+                if fault is not None:
+                    yield Dropped(reason=fault[0], id=identity, detail=fault[1], metadata=metadata)
+                    continue
+                url = head.get("archive")
+                if url and (archive is None or archive[0] != url):
+                    if archive is not None:
+                        archive[1].close()
+                    archive = (url, storage.open_binary(url))
+                try:
+                    page = self._read(head, archive[1] if url and archive else None)
+                except (DamagedMemberError, InputError) as error:
+                    yield Dropped("damaged record", identity, detail=str(error), metadata=metadata, failure=True)
+                    continue
+                seen.add(identity)
+                yield self._convert(head, page, metadata)
+        finally:
+            if archive is not None:
+                archive[1].close()
+
+    def _fault(self, head: dict[str, Any], seen: set[str]) -> tuple[str, str] | None:
+        if head.get("fault"):
+            return "unsafe archive member", str(head["fault"])
+        if not head["path"].lower().endswith(PAGE_SUFFIXES):
+            return "not a page", head["path"]
+        if head["size"] > self.max_document_bytes:
+            return "too large", too_large(head["size"], self.max_document_bytes)
+        if head["id"] in seen:
+            return "duplicate id", "another page of that identifier came first"
+        return None
+
+    def _metadata(self, head: dict[str, Any]) -> dict[str, Any]:
+        metadata: dict[str, Any] = {
+            "url": f"https://arxiv.org/abs/{head['id']}",
+            "license": "unknown",
+            "severity": severity_of(head["path"]),
+            "path": head["path"],
+        }
+        return {key: value for key, value in metadata.items() if value is not None}
+
+    def _read(self, head: dict[str, Any], archive: IO[bytes] | None) -> bytes:
+        if archive is None:
+            return storage.read_bytes(head["page"])
+        fields = {name: head[name] for name in ("name", "offset", "compressed", "size", "crc", "method", "fault")}
+        return read_member(archive, Member(**fields), self.max_document_bytes)
+
+    def _convert(self, head: dict[str, Any], page: bytes, metadata: dict[str, Any]) -> Outcome:
+        from tootsie.curate.markdownify import convert
+
+        identity = head["id"]
+        try:
+            conversion = convert(page, profile="arxiv", references=self.references)
+        except Exception as error:
+            return failed(identity, error, page, metadata)
+        text = conversion.markdown
+        if len(text.strip()) < self.min_characters:
+            reason = "too short" if text.strip() else "empty page"
+            return Dropped(reason, identity, excerpt=text, detail=f"{len(text.strip())} characters", metadata=metadata)
+        front = {"title": conversion.title, "abstract": conversion.abstract, "authors": list(conversion.authors)}
+        metadata = {**{key: value for key, value in front.items() if value}, **metadata}
+        document = Document(
+            id=identity, text=text, source=self.name, added=self.added, created=head["created"], metadata=metadata
+        )
+        return Kept(document, conversion.counters, len(page))

@@ -1,0 +1,122 @@
+"""What a running build tells its user: a bar on a terminal, plain lines elsewhere, a table of the books at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from tootsie.curate.corpus_build import Job
+from tootsie.curate.shard_output import WORK, Receipt
+from tootsie.datasets import storage
+from tootsie.datasets.manifest import Manifest
+
+POLL_SECONDS = 0.5
+"""How often the state of the run is looked at on a terminal."""
+LINE_SECONDS = 10.0
+"""How often a plain line is printed elsewhere."""
+
+
+class _Watcher:
+    """Reads the receipts of a running build, each once."""
+
+    def __init__(self, job: Job) -> None:
+        self._folder = job.folder
+        self._seen: dict[str, Receipt] = {}
+        self.tasks = len(job.tasks)
+        self.shards = job.shards
+
+    def look(self) -> dict[str, int]:
+        """Return tasks split, shards written, documents and source bytes so far."""
+        place = storage.join(self._folder, WORK, "shards")
+        for name in storage.list_files(place):
+            if name.endswith(".json") and name not in self._seen:
+                with contextlib.suppress(Exception):
+                    self._seen[name] = Receipt.model_validate_json(storage.read_bytes(storage.join(place, name)))
+        split = storage.list_files(storage.join(self._folder, WORK, "split"))
+        return {
+            "split": sum(name.endswith(".json") for name in split),
+            "shards": len(self._seen),
+            "documents": sum(receipt.accounting.written for receipt in self._seen.values()),
+            "bytes": sum(receipt.source_bytes for receipt in self._seen.values()),
+        }
+
+
+@contextlib.contextmanager
+def watch(job: Job) -> Iterator[None]:
+    """Show the progress of ``job`` on stderr while the block runs, whatever runner does the work."""
+    watcher = _Watcher(job)
+    stop = threading.Event()
+    terminal = sys.stderr.isatty()
+    thread = threading.Thread(target=_bar if terminal else _lines, args=(watcher, stop), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _rate(state: dict[str, int], seconds: float) -> str:
+    return f"{state['documents']:,} documents, {state['bytes'] / 1e6 / max(seconds, 1e-9):.1f} MB/s"
+
+
+def _lines(watcher: _Watcher, stop: threading.Event) -> None:
+    start = time.monotonic()
+    while not stop.wait(LINE_SECONDS):
+        state = watcher.look()
+        print(
+            f"inputs read {state['split']}/{watcher.tasks}, shards written {state['shards']}/{watcher.shards}, "
+            f"{_rate(state, time.monotonic() - start)}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _bar(watcher: _Watcher, stop: threading.Event) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    start = time.monotonic()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.fields[rate]}"), console=Console(stderr=True), transient=True) as progress:
+        split = progress.add_task("inputs", total=watcher.tasks, rate="")
+        shards = progress.add_task("shards", total=watcher.shards, rate="")
+        while True:
+            stopped = stop.wait(POLL_SECONDS)
+            state = watcher.look()
+            progress.update(split, completed=state["split"])
+            progress.update(shards, completed=state["shards"], rate=_rate(state, time.monotonic() - start))
+            if stopped:
+                return
+
+
+def accounting_rows(manifest: Manifest) -> list[tuple[str, int]]:
+    """Return the books of a corpus as rows: read, written, dropped by reason."""
+    accounting = manifest.accounting
+    return [
+        ("read", accounting.read),
+        ("written", accounting.written),
+        *((f"dropped: {reason}", count) for reason, count in accounting.dropped.items()),
+    ]
+
+
+def show_accounting(manifest: Manifest, folder: str) -> None:
+    """Print the books on stdout: a table on a terminal, otherwise ``name<TAB>count`` lines."""
+    rows = accounting_rows(manifest)
+    if not sys.stdout.isatty():
+        for name, count in rows:
+            print(f"{name}\t{count}")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table: Any = Table(title=f"{manifest.source}: {folder}", title_justify="left")
+    table.add_column("records")
+    table.add_column("count", justify="right")
+    for name, count in rows:
+        table.add_row(name, f"{count:,}")
+    Console().print(table)
