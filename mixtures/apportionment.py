@@ -16,25 +16,23 @@ def largest_remainder(
     proportion to what they have above their own minimum, again by largest remainder.
 
     Args:
-      quotas: non-negative; they add up to ``total``.
+      quotas: they add up to ``total``; a negative one is lifted to its minimum.
       total: what the results add up to.
       minimum: least value of each result; 0 where absent.
 
     Raises:
-      ValueError: the quotas do not add up, one is negative, or the minima alone exceed the total.
+      ValueError: the quotas do not add up, or the minima alone exceed the total.
     """
-    if any(quota < 0 for quota in quotas):
-        raise ValueError("a quota is negative")
     if sum(quotas) != total:
         raise ValueError(f"the quotas add up to {sum(quotas)}, not to {total}")
     floor = list(minimum) if minimum is not None else [0] * len(quotas)
     if sum(floor) > total:
         raise ValueError(f"the least values add up to {sum(floor)}, more than {total}")
     lifted = [max(quota, Fraction(least)) for quota, least in zip(quotas, floor, strict=True)]
-    excess = sum(lifted) - total
+    excess = sum(lifted, Fraction(0)) - total
     if excess:
         room = [quota - least for quota, least in zip(lifted, floor, strict=True)]
-        scale = 1 - excess / sum(room)
+        scale = 1 - excess / sum(room, Fraction(0))
         lifted = [least + above * scale for least, above in zip(floor, room, strict=True)]
     result = [quota.numerator // quota.denominator for quota in lifted]
     by_fraction = sorted(range(len(lifted)), key=lambda index: (result[index] - lifted[index], index))

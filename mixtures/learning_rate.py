@@ -61,10 +61,6 @@ class LearningRate(BaseModel):
             raise ValueError(f"an {self.shape.value} decay cannot reach 0")
         return self
 
-    def first(self) -> float:
-        """Return the rate of the phase's first step."""
-        return self.at(0, max(1, self.warmup_steps + (self.decay_steps or 0)))
-
     def at(self, step: int, steps: int) -> float:
         """Return the rate of one update.
 
@@ -83,6 +79,18 @@ class LearningRate(BaseModel):
         if into >= decay:
             return self.end
         return _decayed(self.shape, self.start, self.end, into / decay)
+
+
+def describe_rate(rate: LearningRate) -> str:
+    """Return a segment as one phrase: ``linear 0.001 → 0.0001 over the last 200 steps``."""
+    text = f"{rate.shape.value} {rate.start:g}"
+    if rate.shape is not Shape.CONSTANT:
+        text += f" → {rate.end:g}"
+        if rate.decay_steps is not None:
+            text += f" over the last {rate.decay_steps:,} steps"
+    if rate.warmup_steps:
+        text += f", after {rate.warmup_steps:,} steps from {rate.warmup_from:g}"
+    return text
 
 
 def _decayed(shape: Shape, a: float, b: float, x: float) -> float:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import bisect
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -25,7 +26,7 @@ from tootsie.mixtures.apportionment import largest_remainder
 from tootsie.mixtures.learning_rate import LearningRate
 from tootsie.tokenize.ledger import TokenizerIdentity
 
-FORMAT = "tootsie-plan/1"
+FORMAT: Literal["tootsie-plan/1"] = "tootsie-plan/1"
 WEIGHT_TOTAL = 2**62
 """What the integer weights of a phase add up to; a share is ``weight / WEIGHT_TOTAL``."""
 MAX_PHASE_LENGTH = 2**40
@@ -63,7 +64,7 @@ class PlanDataset(BaseModel):
     name: str = Field(min_length=1)
     """Its name in the spec; part of the key of its shuffling."""
     cache: str
-    """URL of the token cache."""
+    """URL of the token cache; in the file, a relative path is relative to the folder of ``plan.json``."""
     ledger_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     """Identity of the cache."""
     tokens: int = Field(gt=0)
@@ -188,7 +189,7 @@ class Plan(BaseModel):
     code_version: str
     """Version of the compiler."""
     hash: str = ""
-    """SHA-256 of the canonical JSON of all other fields."""
+    """SHA-256 of the canonical JSON of all other fields but where the caches lie: a moved cache is the same data."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
@@ -261,7 +262,9 @@ class Plan(BaseModel):
 
     def content_hash(self) -> str:
         """Return what :attr:`hash` must be."""
-        return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
+        return fingerprint(
+            self.model_dump(mode="json", exclude={"hash": True, "datasets": {"__all__": {"cache"}}})
+        )
 
     def sealed(self) -> Plan:
         """Return the plan with its hash."""
@@ -272,8 +275,12 @@ class Plan(BaseModel):
         return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
 
     def save(self, url: str) -> None:
-        """Seal the plan and write it atomically."""
-        storage.write_bytes(url, self.sealed().to_json())
+        """Seal the plan and write it atomically; relative paths of caches become relative to its folder."""
+        storage.write_bytes(url, self.sealed()._relocated(lambda cache: _seen_from(url, cache)).to_json())
+
+    def _relocated(self, move: Callable[[str], str]) -> Plan:
+        datasets = [dataset.model_copy(update={"cache": move(dataset.cache)}) for dataset in self.datasets]
+        return self.model_copy(update={"datasets": tuple(datasets)})
 
     @classmethod
     def load(cls, url: str) -> Plan:
@@ -319,7 +326,8 @@ class Plan(BaseModel):
                 value=plan.hash,
                 remedy=f"A plan is never edited by hand: edit the spec. {_COMPILE_AGAIN}",
             )
-        return plan
+        folder = url.rpartition("/")[0]
+        return plan._relocated(lambda cache: cache if _is_absolute(cache) else _normal(folder, cache))
 
 
 def add_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
@@ -328,6 +336,24 @@ def add_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str,
     for name, count in second.items():
         total[name] = total.get(name, 0) + count
     return {name: count for name, count in total.items() if count}
+
+
+def _is_absolute(path: str) -> bool:
+    return "://" in path or path.startswith("/")
+
+
+def _seen_from(url: str, cache: str) -> str:
+    """Return a relative local path as seen from the folder of the file ``url``; other paths as they are."""
+    if _is_absolute(cache) or "://" in url:
+        return cache
+    return os.path.relpath(cache, os.path.dirname(url) or ".").replace(os.sep, "/")
+
+
+def _normal(folder: str, path: str) -> str:
+    """Return ``path``, which is relative to ``folder``, as seen from the working folder."""
+    if "://" in folder:
+        return storage.join(folder, path)
+    return os.path.normpath(os.path.join(folder, path)).replace(os.sep, "/")
 
 
 _COMPILE_AGAIN = "Compile it again with tootsie mix compile"

@@ -1,0 +1,429 @@
+"""Spec + ledgers → plan. All arithmetic is exact; whatever is rounded or derived is said in the plan's notes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from tootsie.datasets import storage
+from tootsie.datasets.provenance import code_version
+from tootsie.mixtures.duration import Duration, Unit
+from tootsie.mixtures.learning_rate import LearningRate, Shape, describe_rate
+from tootsie.mixtures.plan import (
+    MAX_PHASE_LENGTH,
+    WEIGHT_TOTAL,
+    Change,
+    PhaseSettings,
+    Plan,
+    PlanDataset,
+    PlanPhase,
+    add_counts,
+)
+from tootsie.mixtures.shares import asked_shares, phase_sequences
+from tootsie.mixtures.spec import LearningRateSpec, Spec, load_spec
+from tootsie.mixtures.yaml_source import Path, YamlSource
+from tootsie.tokenize.ledger import Ledger, load_ledger
+
+SETTINGS = ("weight_decay", "z_loss", "ema_beta", "clip_norm", "adam_beta1", "adam_beta2", "adam_epsilon")
+"""Settings that a phase inherits as they are."""
+
+
+class MeasuredCache(NamedTuple):
+    """A token cache as the compiler sees it."""
+
+    url: str
+    """Where it lies."""
+    ledger: Ledger
+    """What it holds."""
+    ledger_sha256: str
+    """Its identity."""
+
+
+def compile_file(url: str) -> Plan:
+    """Compile a spec file, reading the ledgers of the caches that it names.
+
+    Raises:
+      SpecError: the spec cannot be compiled; the message has the line.
+      ArtefactError: a cache is missing or not finished.
+    """
+    spec, source = load_spec(url)
+    folder = url.rsplit("/", 1)[0] if "/" in url else ""
+    caches = {}
+    for name, dataset in spec.datasets.items():
+        cache = resolve(folder, dataset.cache)
+        caches[name] = MeasuredCache(cache, *load_ledger(cache))
+    return compile_spec(spec, source, caches)
+
+
+def compile_spec(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCache]) -> Plan:
+    """Compile a checked spec.
+
+    Args:
+      spec: what is asked for.
+      source: where it stands in the file, for messages.
+      caches: a measured cache for each dataset of the spec.
+
+    Raises:
+      SpecError: a dataset does not fit (another tokenizer, a held-out split, too small, not as large as claimed), a
+        phase ends before it begins or is too short for its mixture, a cap on epochs is exceeded, or the learning rate
+        jumps without saying so.
+    """
+    _check_caches(spec, source, caches)
+    ledgers = {name: cache.ledger for name, cache in caches.items()}
+    compiler = _Compiler(spec, source, caches, ledgers)
+    for index in range(len(spec.phases)):
+        compiler.add_phase(index)
+    used = {name for phase in compiler.phases for name in phase.sequences}
+    unused = [name for name in spec.datasets if name not in used]
+    if unused:
+        compiler.notes.append(f"no phase draws from {', '.join(unused)}")
+    tokenizer = next(iter(ledgers.values())).tokenizer
+    return Plan(
+        name=spec.name,
+        seed=spec.seed,
+        sequence_length=spec.sequence_length,
+        tokenizer=tokenizer,
+        datasets=tuple(_plan_dataset(name, spec, caches[name]) for name in spec.datasets),
+        phases=tuple(compiler.phases),
+        changes=tuple(compiler.changes),
+        notes=tuple(compiler.notes),
+        code_version=code_version("mixtures"),
+    ).sealed()
+
+
+def resolve(folder: str, path: str) -> str:
+    """Return a path given in a file of ``folder`` as seen from the working folder."""
+    absolute = "://" in path or path.startswith("/") or not folder
+    return path if absolute else storage.join(folder, path)
+
+
+def _check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCache]) -> None:
+    reference: tuple[str, Any] | None = None
+    by_identity: dict[str, str] = {}
+    for name, dataset in spec.datasets.items():
+        at: Path = ("datasets", name, "cache")
+        ledger = caches[name].ledger
+        if ledger.split != "train":
+            raise source.error(
+                "this cache is held out for evaluation",
+                at,
+                dataset.cache,
+                "Name the cache of the train split",
+            )
+        if reference is None:
+            reference = (name, ledger.tokenizer)
+        elif ledger.tokenizer.fingerprint != reference[1].fingerprint:
+            first = f"{reference[0]!r} has {reference[1].name} {reference[1].fingerprint[:12]}"
+            raise source.error(
+                f"the caches were made with different tokenizers: {first}",
+                at,
+                f"{ledger.tokenizer.name} {ledger.tokenizer.fingerprint[:12]}",
+                "Tokenize all datasets with the same tokenizer",
+            )
+        twin = by_identity.setdefault(caches[name].ledger_sha256, name)
+        if twin != name:
+            raise source.error(
+                f"the same cache as {twin!r}, so its documents would be counted twice",
+                at,
+                dataset.cache,
+                "Keep one",
+            )
+        if ledger.tokens < spec.sequence_length:
+            raise source.error(
+                f"the cache holds {ledger.tokens:,} tokens, less than one sequence of {spec.sequence_length:,}",
+                at,
+                dataset.cache,
+                "Leave the dataset out, or use shorter sequences",
+            )
+        claim = dataset.tokens
+        if claim is not None:
+            if claim.unit is not Unit.TOKENS:
+                raise source.error(
+                    "a claimed size is in tokens",
+                    ("datasets", name, "tokens"),
+                    str(claim),
+                    "Write '12.3M tokens'",
+                )
+            if abs(claim.amount - ledger.tokens) > claim.resolution / 2:
+                raise source.error(
+                    f"the ledger counts {ledger.tokens:,} tokens, {float(ledger.tokens / claim.amount):.3g} times as many",
+                    ("datasets", name, "tokens"),
+                    str(claim),
+                    "Correct the number, or find out which cache this is",
+                )
+
+
+def _plan_dataset(name: str, spec: Spec, cache: MeasuredCache) -> PlanDataset:
+    ledger = cache.ledger
+    windows, tail = divmod(ledger.tokens, spec.sequence_length)
+    cap = spec.datasets[name].max_epochs
+    groups = [
+        f"{mixture}/{group}"
+        for mixture, mixed in spec.mixtures.items()
+        for group, part in mixed.groups.items()
+        if name in part.datasets
+    ]
+    return PlanDataset(
+        name=name,
+        cache=cache.url,
+        ledger_sha256=cache.ledger_sha256,
+        tokens=ledger.tokens,
+        bytes=ledger.bytes,
+        documents=ledger.documents,
+        windows=windows,
+        tail_tokens=tail,
+        max_epochs=None if cap is None else str(cap),
+        groups=tuple(groups),
+    )
+
+
+class _Compiler:
+    """Adds phases one after the other; holds what a phase inherits."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        source: YamlSource,
+        caches: Mapping[str, MeasuredCache],
+        ledgers: Mapping[str, Ledger],
+    ) -> None:
+        self.spec, self.source, self.ledgers = spec, source, ledgers
+        self.windows = {name: ledger.tokens // spec.sequence_length for name, ledger in ledgers.items()}
+        self.asked = {
+            name: asked_shares(mixture, spec.datasets, ledgers) for name, mixture in spec.mixtures.items()
+        }
+        self.phases: list[PlanPhase] = []
+        self.changes: list[Change] = []
+        self.notes: list[str] = []
+        self._owed: dict[str, Fraction] = {}
+
+    def add_phase(self, index: int) -> None:
+        phase, before = self.spec.phases[index], self.phases[-1] if self.phases else None
+        start = before.end if before else 0
+        first_step = before.end_step if before else 0
+        carried = add_counts(before.carried, before.sequences) if before else {}
+        mixture = phase.mixture or (before.mixture if before else "")
+        batch_size = phase.batch_size or (before.batch_size if before else 0)
+        asked = self.asked[mixture]
+        steps, sequences = self._length(index, start, first_step, batch_size, asked, carried)
+        self._check_epochs(index, carried, sequences)
+        length = steps * batch_size
+        self.phases.append(
+            PlanPhase(
+                name=phase.name,
+                mixture=mixture,
+                start=start,
+                end=start + length,
+                first_step=first_step,
+                end_step=first_step + steps,
+                batch_size=batch_size,
+                length=length,
+                sequences=sequences,
+                asked=asked,
+                carried=carried,
+                settings=self._settings(index, before, steps, batch_size),
+            )
+        )
+        for name in {**self._owed, **asked}:
+            due = Fraction(asked.get(name, 0) * length, WEIGHT_TOTAL) - sequences.get(name, 0)
+            self._owed[name] = self._owed.get(name, Fraction(0)) + due
+        if before is not None:
+            self.changes += list_changes(before, self.phases[-1])
+
+    # ----------------------------------------------------------------------------------------------- length
+
+    def _length(
+        self,
+        index: int,
+        start: int,
+        first_step: int,
+        batch_size: int,
+        asked: dict[str, int],
+        carried: dict[str, int],
+    ) -> tuple[int, dict[str, int]]:
+        """Return the whole steps of a phase, and the sequences that it draws."""
+        phase = self.spec.phases[index]
+        absolute = phase.until is not None
+        duration = phase.until if phase.until is not None else phase.length
+        assert duration is not None
+        at: Path = ("phases", index, "until" if absolute else "for")
+        exact = self._exact_steps(duration, at, absolute, start, first_step, batch_size, asked, carried)
+        if exact <= 0:
+            raise self.source.error(
+                f"the phase ends before it begins: it starts at step {first_step:,}, sequence {start:,}",
+                at,
+                str(duration),
+                "'until' counts from the start of the run; write 'for' to count from the start of the phase",
+            )
+        # Epochs are a limit, so they round down; everything else means at least that much.
+        steps = max(1, math.floor(exact)) if duration.unit is Unit.EPOCHS else math.ceil(exact)
+        if steps * batch_size > MAX_PHASE_LENGTH:
+            raise self.source.error(
+                f"the phase has {steps * batch_size:,} sequences, at most {MAX_PHASE_LENGTH:,} are possible",
+                at,
+                str(duration),
+                "Split it",
+            )
+        while True:
+            sequences = self._sequences(index, at, asked, steps * batch_size)
+            if duration.unit is not Unit.EPOCHS or steps == 1:
+                break
+            assert duration.dataset is not None
+            limit = duration.amount * self.windows[duration.dataset]
+            done = sequences[duration.dataset] + (carried.get(duration.dataset, 0) if absolute else 0)
+            if done <= limit:
+                break
+            steps -= 1
+        if steps != exact:
+            self.notes.append(
+                f"phase {phase.name!r}: {'until' if absolute else 'for'} {duration} is {float(exact):,.4f} steps of "
+                f"{batch_size:,} sequences, rounded {'up' if steps > exact else 'down'} to {steps:,}"
+            )
+        return steps, sequences
+
+    def _exact_steps(
+        self,
+        duration: Duration,
+        at: Path,
+        absolute: bool,
+        start: int,
+        first_step: int,
+        batch_size: int,
+        asked: dict[str, int],
+        carried: dict[str, int],
+    ) -> Fraction:
+        if duration.unit is Unit.STEPS:
+            return duration.amount - (first_step if absolute else 0)
+        if duration.unit is Unit.EPOCHS:
+            assert duration.dataset is not None
+            name = duration.dataset
+            if name not in asked:
+                raise self.source.error(
+                    f"the phase does not draw from {name!r}, so it never gets there",
+                    at,
+                    str(duration),
+                    f"It draws from {', '.join(list(asked)[:20])}",
+                )
+            wanted = duration.amount * self.windows[name] - (carried.get(name, 0) if absolute else 0)
+            # What earlier phases left the dataset short of, this phase makes up for.
+            wanted -= self._owed.get(name, 0)
+            return wanted * Fraction(WEIGHT_TOTAL, asked[name]) / batch_size
+        sequences = duration.amount
+        if duration.unit is Unit.TOKENS:
+            sequences = duration.amount / self.spec.sequence_length
+        return (sequences - (start if absolute else 0)) / batch_size
+
+    def _sequences(self, index: int, at: Path, asked: dict[str, int], length: int) -> dict[str, int]:
+        if length < len(asked):
+            raise self.source.error(
+                f"the phase has {length} sequences, fewer than the {len(asked)} datasets that it draws from",
+                at,
+                remedy="Make it longer, or leave datasets out",
+            )
+        return phase_sequences(asked, length, self._owed)
+
+    def _check_epochs(self, index: int, carried: dict[str, int], sequences: dict[str, int]) -> None:
+        for name, count in sequences.items():
+            cap = self.spec.datasets[name].max_epochs
+            total = carried.get(name, 0) + count
+            if cap is not None and total > cap * self.windows[name]:
+                phase = self.spec.phases[index]
+                raise self.source.error(
+                    f"by the end of phase {phase.name!r} the dataset has been seen "
+                    f"{total / self.windows[name]:.4g} times ({total:,} of {self.windows[name]:,} sequences)",
+                    ("datasets", name, "max_epochs"),
+                    float(cap),
+                    "Give it a smaller share, end the phase earlier, or raise the cap",
+                )
+
+    # ----------------------------------------------------------------------------------------------- settings
+
+    def _settings(self, index: int, before: PlanPhase | None, steps: int, batch_size: int) -> PhaseSettings:
+        phase = self.spec.phases[index]
+        rate = self._learning_rate(index, before, steps, batch_size)
+        given = {name: getattr(phase, name) for name in SETTINGS if name in phase.model_fields_set}
+        if before is None:
+            return PhaseSettings(learning_rate=rate, **given)
+        inherited = {name: getattr(before.settings, name) for name in SETTINGS}
+        return PhaseSettings(learning_rate=rate, **(inherited | given))
+
+    def _learning_rate(
+        self, index: int, before: PlanPhase | None, steps: int, batch_size: int
+    ) -> LearningRate:
+        given = self.spec.phases[index].learning_rate or LearningRateSpec()
+        at: Path = ("phases", index, "learning_rate")
+        reached = None if before is None else before.settings.learning_rate.end
+        start = given.start if given.start is not None else reached
+        if start is None:
+            raise self.source.error(
+                "the first phase needs a rate to start from", at, remedy="Write 'from: 1e-3'"
+            )
+        if start == 0:
+            raise self.source.error(
+                "the phase before ended at 0", at, remedy="Write 'from: …' and 'jump: true'"
+            )
+        warmup = self._whole_steps(given.warmup, (*at, "warmup"), batch_size)
+        decay = self._whole_steps(given.decay, (*at, "decay"), batch_size)
+        if warmup + decay > steps:
+            raise self.source.error(
+                f"warm-up ({warmup:,} steps) and decay ({decay:,} steps) are longer than the phase ({steps:,} steps)",
+                at,
+                remedy="Make them shorter, or the phase longer",
+            )
+        if warmup == steps and given.shape is not Shape.CONSTANT:
+            raise self.source.error("the warm-up leaves no step for the decay", at, remedy="Make it shorter")
+        warmup_from = 0.0
+        if warmup:
+            warmup_from = given.warmup_from if given.warmup_from is not None else reached or 0.0
+        first = warmup_from if warmup else start
+        if reached is not None and not math.isclose(first, reached, rel_tol=1e-6) and not given.jump:
+            assert before is not None
+            raise self.source.error(
+                f"the learning rate jumps from {reached:g}, where phase {before.name!r} ends, to {first:g}",
+                at,
+                remedy="Write 'jump: true' if that is meant, leave 'from' out to go on from there, or add 'warmup'",
+            )
+        return LearningRate(
+            shape=given.shape,
+            start=start,
+            end=start if given.end is None else given.end,
+            warmup_steps=warmup,
+            warmup_from=warmup_from,
+            decay_steps=decay or None,
+        )
+
+    def _whole_steps(self, duration: Duration | None, at: Path, batch_size: int) -> int:
+        if duration is None:
+            return 0
+        exact = duration.amount
+        if duration.unit is Unit.TOKENS:
+            exact /= self.spec.sequence_length
+        if duration.unit is not Unit.STEPS:
+            exact /= batch_size
+        if math.ceil(exact) != exact:
+            self.notes.append(f"{at[-1]} of {duration} is rounded up to {math.ceil(exact):,} steps")
+        return math.ceil(exact)
+
+
+def list_changes(before: PlanPhase, after: PlanPhase) -> list[Change]:
+    """Return every difference between two phases: mixture, shares asked, batch size, each setting."""
+
+    def change(field: str, old: Any, new: Any) -> list[Change]:
+        return [] if old == new else [Change(phase=after.name, field=field, before=old, after=new)]
+
+    changes = change("mixture", before.mixture, after.mixture)
+    for name in {**before.asked, **after.asked}:
+        if before.asked.get(name, 0) != after.asked.get(name, 0):
+            old, new = (phase.asked.get(name, 0) / WEIGHT_TOTAL for phase in (before, after))
+            changes += change(f"share.{name}", float(f"{old:.6g}"), float(f"{new:.6g}"))
+    changes += change("batch_size", before.batch_size, after.batch_size)
+    changes += change(
+        "settings.learning_rate",
+        describe_rate(before.settings.learning_rate),
+        describe_rate(after.settings.learning_rate),
+    )
+    for name in SETTINGS:
+        changes += change(f"settings.{name}", getattr(before.settings, name), getattr(after.settings, name))
+    return changes
