@@ -36,7 +36,11 @@ def toy_identity(vocabulary_size: int = 100, *, add_bos: bool = False) -> Tokeni
 
 
 def write_cache(
-    folder: str, shards: Sequence[Sequence[Row]], identity: TokenizerIdentity | None = None, *, loss_spans: bool = False
+    folder: str,
+    shards: Sequence[Sequence[Row]],
+    identity: TokenizerIdentity | None = None,
+    *,
+    loss_spans: bool = False,
 ) -> str:
     """Write a cache of ``(document_id, ids, byte_length, loss_spans)`` rows, shard by shard."""
     identity = identity or toy_identity()
@@ -115,7 +119,9 @@ def write_jsonl(path: Path, records: Iterable[dict[str, object]]) -> str:
 @pytest.fixture
 def corpus(tmp_path: Path) -> str:
     """Sixty short documents in two files."""
-    return write_corpus(tmp_path / "corpus", [f"Document {n}. " + "word été 数 " * (n % 17 + 1) for n in range(60)])
+    return write_corpus(
+        tmp_path / "corpus", [f"Document {n}. " + "word été 数 " * (n % 17 + 1) for n in range(60)]
+    )
 
 
 @pytest.fixture(scope="session")

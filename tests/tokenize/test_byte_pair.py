@@ -12,9 +12,15 @@ from tootsie.tokenize.byte_pair import BytePairTokenizer, parse_ranks
 from tootsie.tokenize.tokenizers import load_tokenizer
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
-WHITE_SPACE = st.text("\t\n\v\f\r \x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2003\u2028\u2029\u202f\u205f\u3000\u200b\ufeff")
+WHITE_SPACE = st.text(
+    "\t\n\v\f\r \x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2003\u2028\u2029\u202f\u205f\u3000\u200b\ufeff"
+)
 PIECES = st.lists(
-    st.one_of(ANY_TEXT, WHITE_SPACE, st.sampled_from(["<|end_of_text|>", "'ſ", "'LL", "a" * 60, "123456", "é\u0301", "👩‍🔬"]))
+    st.one_of(
+        ANY_TEXT,
+        WHITE_SPACE,
+        st.sampled_from(["<|end_of_text|>", "'ſ", "'LL", "a" * 60, "123456", "é\u0301", "👩‍🔬"]),
+    )
 ).map("".join)
 
 
@@ -49,7 +55,9 @@ def test_lone_surrogates_are_encoded_as_tiktoken_does(tokenizer: BytePairTokeniz
 
 @given(PIECES)
 @settings(max_examples=60)
-def test_the_way_around_the_backtracking_limit_gives_the_same_ids(tokenizer: BytePairTokenizer, text: str) -> None:
+def test_the_way_around_the_backtracking_limit_gives_the_same_ids(
+    tokenizer: BytePairTokenizer, text: str
+) -> None:
     assert tokenizer._encode_by_piece(text).tolist() == ordinary(tokenizer, text)
 
 
@@ -99,7 +107,13 @@ def test_large_vocabularies_are_32_bits_wide() -> None:
     ranks = {bytes([value]): value for value in range(256)}
     for specials, dtype in (({"<e>": 65_535}, "uint16"), ({"<e>": 65_536}, "uint32")):
         made = BytePairTokenizer(
-            "x", pattern=r"\S+|\s+", ranks=ranks, specials=specials, bos_id=None, eos_id=specials["<e>"], add_bos=False
+            "x",
+            pattern=r"\S+|\s+",
+            ranks=ranks,
+            specials=specials,
+            bos_id=None,
+            eos_id=specials["<e>"],
+            add_bos=False,
         )
         assert made.identity.dtype == dtype
         assert made.encode_document("a").tolist() == [97, specials["<e>"]]

@@ -88,7 +88,11 @@ def test_windows_reads_and_spans_are_those_of_a_brute_force_oracle(
         stop = data.draw(st.integers(start, len(ids)))
         assert cache.read(start, stop).tolist() == ids[start:stop]
         found = [(s.shard, s.row, s.document_id, s.start, s.stop) for s in cache.documents_in(start, stop)]
-        assert found == list(dict.fromkeys((*place, *span) for place, span in zip(places[start:stop], owner[start:stop], strict=True)))
+        assert found == list(
+            dict.fromkeys(
+                (*place, *span) for place, span in zip(places[start:stop], owner[start:stop], strict=True)
+            )
+        )
         documents = [(d.document_id, d.input_ids.tolist(), d.byte_length) for d in cache.iterate()]
         assert documents == [(name, tokens, length) for rows in layout for name, tokens, length, _ in rows]
         for shard, rows in enumerate(layout):
@@ -132,10 +136,14 @@ def test_open_misses_no_missing_or_cut_shard(folder: Path) -> None:
     shard = folder / "shards" / "00000-of-00003.arrow"
     content = shard.read_bytes()
     shard.write_bytes(content[:-1])
-    with pytest.raises(ArtefactError, match=r"00000-of-00003.arrow: the shard has [\d,]+ bytes, the ledger says"):
+    with pytest.raises(
+        ArtefactError, match=r"00000-of-00003.arrow: the shard has [\d,]+ bytes, the ledger says"
+    ):
         TokenCache.open(str(folder))
     shard.unlink()
-    with pytest.raises(ArtefactError, match=r"00000-of-00003.arrow: the ledger lists a shard that is missing"):
+    with pytest.raises(
+        ArtefactError, match=r"00000-of-00003.arrow: the ledger lists a shard that is missing"
+    ):
         TokenCache.open(str(folder))
     shutil.rmtree(folder / "shards")
     with pytest.raises(ArtefactError, match="missing"):
@@ -176,7 +184,9 @@ def test_a_cache_travels_to_another_process(folder: Path) -> None:
     assert pickle.loads(pickle.dumps(cache)).read(0, 7).tolist() == cache.read(0, 7).tolist()
 
 
-def test_few_shards_stay_open(tmp_path: Path, make_cache: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_shards_stay_open(
+    tmp_path: Path, make_cache: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cache_module, "OPEN_SHARDS", 2)
     make_cache(str(tmp_path), [[(str(n), [n + 1, 0], 1, None)] for n in range(9)])
     cache = TokenCache.open(str(tmp_path))

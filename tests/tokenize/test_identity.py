@@ -11,7 +11,9 @@ from tootsie.tokenize.tokenizers import load_tokenizer
 
 
 def test_only_a_vocabulary_that_fits_is_stored_in_16_bits() -> None:
-    assert [dtype_of(size) for size in (1, 16_384, 65_536, 65_537, 128_256)] == ["uint16"] * 3 + ["uint32"] * 2
+    assert [dtype_of(size) for size in (1, 16_384, 65_536, 65_537, 128_256)] == ["uint16"] * 3 + [
+        "uint32"
+    ] * 2
     fields = load_tokenizer("tootsie-16k").identity.model_dump()
     with pytest.raises(ValidationError, match="stored as uint32, not uint16"):
         TokenizerIdentity.model_validate({**fields, "vocabulary_size": 65_537})

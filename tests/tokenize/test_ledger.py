@@ -52,7 +52,9 @@ def test_no_ledger_means_not_finished(tmp_path: Path) -> None:
         (lambda c: c.update(settings={"seed": 1}), "changed after it was written"),
     ],
 )
-def test_a_changed_ledger_is_refused(cache: Path, change: Callable[[dict[str, object]], None], message: str) -> None:
+def test_a_changed_ledger_is_refused(
+    cache: Path, change: Callable[[dict[str, object]], None], message: str
+) -> None:
     edit(cache, change)
     with pytest.raises(ArtefactError, match=message):
         load_ledger(str(cache))

@@ -35,7 +35,12 @@ def test_ids_are_tiktokens_on_every_corpus(shared_data: Path, name: str) -> None
 
 def test_the_embedded_vocabulary_never_changes_unnoticed() -> None:
     identity = load_tokenizer("tootsie-16k").identity
-    assert (identity.vocabulary_size, identity.dtype, identity.eos_id, identity.bos_id) == (16_384, "uint16", 16_383, None)
+    assert (identity.vocabulary_size, identity.dtype, identity.eos_id, identity.bos_id) == (
+        16_384,
+        "uint16",
+        16_383,
+        None,
+    )
 
 
 def test_the_path_is_no_part_of_the_identity(tmp_path: Path) -> None:
@@ -63,7 +68,9 @@ def test_loading_llama3_imports_nothing_of_the_package() -> None:
 
 
 def test_unknown_names_get_a_suggestion() -> None:
-    with pytest.raises(SpecError, match=r"tokenizer: no such tokenizer \(found 'lama3'\). Did you mean llama3\?"):
+    with pytest.raises(
+        SpecError, match=r"tokenizer: no such tokenizer \(found 'lama3'\). Did you mean llama3\?"
+    ):
         load_tokenizer("lama3")
     with pytest.raises(SpecError, match="Use tootsie-16k, llama3, a path to a tokenizer.json"):
         load_tokenizer("zzzz")
@@ -71,7 +78,10 @@ def test_unknown_names_get_a_suggestion() -> None:
 
 def test_tiktoken_never_asks_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    with pytest.raises(SpecError, match=r"not on this machine.*Fetch https://.*cl100k_base:/path/to/file; or set TIKTOKEN_CACHE_DIR"):
+    with pytest.raises(
+        SpecError,
+        match=r"not on this machine.*Fetch https://.*cl100k_base:/path/to/file; or set TIKTOKEN_CACHE_DIR",
+    ):
         load_tokenizer("cl100k_base")
     (tmp_path / "wrong").write_bytes(b"YQ== 0\n")
     with pytest.raises(InputError, match="not the ranks of cl100k_base"):
@@ -83,7 +93,9 @@ def test_tiktoken_never_asks_the_network(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_policy_on_bos_and_eos_can_be_chosen_where_the_vocabulary_allows() -> None:
     with pytest.raises(SpecError, match="no BOS"):
         load_tokenizer("tootsie-16k", add_bos=True)
-    assert load_tokenizer("tootsie-16k", add_eos=False).encode_document("a").tolist() == load_tokenizer("tootsie-16k").encode("a")
+    assert load_tokenizer("tootsie-16k", add_eos=False).encode_document("a").tolist() == load_tokenizer(
+        "tootsie-16k"
+    ).encode("a")
 
 
 def test_the_tokenizer_of_an_artefact() -> None:

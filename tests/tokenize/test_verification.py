@@ -54,7 +54,9 @@ def test_every_bit_flip_is_found(cache: Path) -> None:
         path.write_bytes(bytes(damaged))
         with pytest.raises(UserError) as caught:
             check(cache)
-        assert path.name in str(caught.value) or path.name == "ledger.json", f"{path.name} byte {position}: {caught.value}"
+        assert path.name in str(caught.value) or path.name == "ledger.json", (
+            f"{path.name} byte {position}: {caught.value}"
+        )
         path.write_bytes(content)
     check(cache)
 
@@ -84,7 +86,9 @@ def test_a_missing_eos_or_bos_is_found_even_under_a_fitting_checksum(
     tmp_path: Path, make_cache: Callable[..., str], make_identity: Callable[..., Any]
 ) -> None:
     with pytest.raises(ArtefactError, match=r"row 1: the document does not end with EOS \(0\)"):
-        rebuilt(make_cache, tmp_path / "a", [[("a", [3, 0], 1, None), ("b", [3, 4], 1, None)]], make_identity()).verify()
+        rebuilt(
+            make_cache, tmp_path / "a", [[("a", [3, 0], 1, None), ("b", [3, 4], 1, None)]], make_identity()
+        ).verify()
     bos = make_identity(add_bos=True)
     rebuilt(make_cache, tmp_path / "b", [[("a", [1, 3, 0], 1, None)]], bos).verify()
     with pytest.raises(ArtefactError, match=r"row 0: the document does not begin with BOS \(1\)"):
@@ -96,7 +100,9 @@ def test_ids_outside_the_vocabulary_are_found(
 ) -> None:
     with pytest.raises(AssertionError, match="id 100 is not below 100"):
         make_cache(str(tmp_path / "a"), [[("a", [100, 0], 1, None)]], make_identity(100))
-    cache = rebuilt(make_cache, tmp_path / "b", [[("a", [7, 0], 1, None), ("b", [150, 0], 1, None)]], make_identity(200))
+    cache = rebuilt(
+        make_cache, tmp_path / "b", [[("a", [7, 0], 1, None), ("b", [150, 0], 1, None)]], make_identity(200)
+    )
     smaller = cache.ledger.model_copy(update={"tokenizer": make_identity(100)})
     with pytest.raises(ArtefactError, match="row 1: id 150 is outside the vocabulary of 100"):
         TokenCache(cache.url, smaller, "").verify()
