@@ -85,15 +85,24 @@ class Arxiv(Corpus):
             if filesystem.isdir(path):
                 found = sorted(one for one in filesystem.find(path) if one.lower().endswith(PAGE_SUFFIXES))
                 if not found:
-                    raise InputError("no HTML page in this folder", file=url, remedy="Name a ZIP, a folder of pages or pages")
-                full = [one if url_to_fs(one)[0] is filesystem else filesystem.unstrip_protocol(one) for one in found]
+                    raise InputError(
+                        "no HTML page in this folder",
+                        file=url,
+                        remedy="Name a ZIP, a folder of pages or pages",
+                    )
+                full = [
+                    one if url_to_fs(one)[0] is filesystem else filesystem.unstrip_protocol(one)
+                    for one in found
+                ]
                 units.append(Unit(name, tuple(full), sum(filesystem.size(one) for one in found)))
             elif url.lower().endswith(PAGE_SUFFIXES):
                 pages.append(url)
             elif url.lower().endswith(".zip"):
                 units.append(Unit(name, (url,), storage.size(url), {"zip": True}))
             else:
-                raise InputError("not a ZIP, folder or HTML page", file=url, remedy="ar5iv dumps are .zip files")
+                raise InputError(
+                    "not a ZIP, folder or HTML page", file=url, remedy="ar5iv dumps are .zip files"
+                )
         if pages:
             pages.sort(key=lambda url: url.rsplit("/", 1)[-1])
             units.append(Unit("pages", tuple(pages), sum(storage.size(url) for url in pages)))
@@ -139,7 +148,9 @@ class Arxiv(Corpus):
                 try:
                     page = self._read(head, archive[1] if url and archive else None)
                 except (DamagedMemberError, InputError) as error:
-                    yield Dropped("damaged record", identity, detail=str(error), metadata=metadata, failure=True)
+                    yield Dropped(
+                        "damaged record", identity, detail=str(error), metadata=metadata, failure=True
+                    )
                     continue
                 seen.add(identity)
                 yield self._convert(head, page, metadata)
@@ -170,7 +181,9 @@ class Arxiv(Corpus):
     def _read(self, head: dict[str, Any], archive: IO[bytes] | None) -> bytes:
         if archive is None:
             return storage.read_bytes(head["page"])
-        fields = {name: head[name] for name in ("name", "offset", "compressed", "size", "crc", "method", "fault")}
+        fields = {
+            name: head[name] for name in ("name", "offset", "compressed", "size", "crc", "method", "fault")
+        }
         return read_member(archive, Member(**fields), self.max_document_bytes)
 
     def _convert(self, head: dict[str, Any], page: bytes, metadata: dict[str, Any]) -> Outcome:
@@ -184,10 +197,21 @@ class Arxiv(Corpus):
         text = conversion.markdown
         if len(text.strip()) < self.min_characters:
             reason = "too short" if text.strip() else "empty page"
-            return Dropped(reason, identity, excerpt=text, detail=f"{len(text.strip())} characters", metadata=metadata)
-        front = {"title": conversion.title, "abstract": conversion.abstract, "authors": list(conversion.authors)}
+            return Dropped(
+                reason, identity, excerpt=text, detail=f"{len(text.strip())} characters", metadata=metadata
+            )
+        front = {
+            "title": conversion.title,
+            "abstract": conversion.abstract,
+            "authors": list(conversion.authors),
+        }
         metadata = {**{key: value for key, value in front.items() if value}, **metadata}
         document = Document(
-            id=identity, text=text, source=self.name, added=self.added, created=head["created"], metadata=metadata
+            id=identity,
+            text=text,
+            source=self.name,
+            added=self.added,
+            created=head["created"],
+            metadata=metadata,
         )
         return Kept(document, conversion.counters, len(page))

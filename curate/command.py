@@ -20,23 +20,46 @@ app = typer.Typer(
 )
 _CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 
-Paths = Annotated[list[str], typer.Argument(metavar="IN... OUT", help="Files, folders, globs, brace ranges or URLs; the output folder last.")]
-Shards = Annotated[int | None, typer.Option(help="Output files. Default: one for each 64 MiB of source, at least 4.")]
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="IN... OUT", help="Files, folders, globs, brace ranges or URLs; the output folder last."
+    ),
+]
+Shards = Annotated[
+    int | None, typer.Option(help="Output files. Default: one for each 64 MiB of source, at least 4.")
+]
 Limit = Annotated[int | None, typer.Option(help="Read only the first N records.")]
 Seed = Annotated[int, typer.Option(help="Spreads the documents over the output files.")]
-Workers = Annotated[int | None, typer.Option(help="Worker processes on this machine; 0 means one for each core. Default: none, this process works.")]
-Added = Annotated[str | None, typer.Option(help="Date (YYYY-MM-DD) for the field 'added' of every document.", metavar="DATE")]
-MaxFailures = Annotated[float, typer.Option(help="Share of records whose conversion may fail before the run does.")]
-MaxBytes = Annotated[int, typer.Option(help="Longest source of one document in bytes; longer ones are dropped.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Worker processes on this machine; 0 means one for each core. Default: none, this process works."
+    ),
+]
+Added = Annotated[
+    str | None,
+    typer.Option(help="Date (YYYY-MM-DD) for the field 'added' of every document.", metavar="DATE"),
+]
+MaxFailures = Annotated[
+    float, typer.Option(help="Share of records whose conversion may fail before the run does.")
+]
+MaxBytes = Annotated[
+    int, typer.Option(help="Longest source of one document in bytes; longer ones are dropped.")
+]
 MinCharacters = Annotated[int, typer.Option(help="Shortest text that is kept.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be read and written, and stop.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Delete what an earlier run left in the output folder.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Delete what an earlier run left in the output folder.")
+]
 
 
 @app.command(context_settings=_CONTEXT)
 def arxiv(
     paths: Paths,
-    references: Annotated[str, typer.Option(help="Citations and bibliographies: keep, cite-keys or drop.")] = "keep",
+    references: Annotated[
+        str, typer.Option(help="Citations and bibliographies: keep, cite-keys or drop.")
+    ] = "keep",
     min_characters: MinCharacters = 200,
     shards: Shards = None,
     limit: Limit = None,
@@ -51,8 +74,20 @@ def arxiv(
     """Papers of ar5iv: ZIPs of LaTeXML pages, or a folder of them."""
     from tootsie.curate.arxiv import Arxiv
 
-    corpus = Arxiv(added=_date(added), max_document_bytes=max_document_bytes, references=references, min_characters=min_characters)
-    _run(corpus, paths, _settings(shards, seed, limit, max_failures), workers, dry_run=dry_run, overwrite=overwrite)
+    corpus = Arxiv(
+        added=_date(added),
+        max_document_bytes=max_document_bytes,
+        references=references,
+        min_characters=min_characters,
+    )
+    _run(
+        corpus,
+        paths,
+        _settings(shards, seed, limit, max_failures),
+        workers,
+        dry_run=dry_run,
+        overwrite=overwrite,
+    )
 
 
 @app.command(context_settings=_CONTEXT)
@@ -81,7 +116,14 @@ def wikipedia(
         infobox=infobox,
         min_characters=min_characters,
     )
-    _run(corpus, paths, _settings(shards, seed, limit, max_failures), workers, dry_run=dry_run, overwrite=overwrite)
+    _run(
+        corpus,
+        paths,
+        _settings(shards, seed, limit, max_failures),
+        workers,
+        dry_run=dry_run,
+        overwrite=overwrite,
+    )
 
 
 @app.command(context_settings=_CONTEXT)
@@ -89,10 +131,18 @@ def stackexchange(
     paths: Paths,
     unanswered: Annotated[str, typer.Option(help="Questions without answers: keep or drop.")] = "keep",
     comments: Annotated[str, typer.Option(help="Comments: keep or drop.")] = "drop",
-    scores: Annotated[str, typer.Option(help="Scores in the text: keep or drop (they stay in the metadata).")] = "keep",
-    tags: Annotated[str, typer.Option(help="Tags in the text: keep or drop (they stay in the metadata).")] = "keep",
-    authors: Annotated[str, typer.Option(help="Authors in the text: keep or drop (they stay in the metadata).")] = "drop",
-    site: Annotated[str | None, typer.Option(help="Host name of the site, where file names do not tell.")] = None,
+    scores: Annotated[
+        str, typer.Option(help="Scores in the text: keep or drop (they stay in the metadata).")
+    ] = "keep",
+    tags: Annotated[
+        str, typer.Option(help="Tags in the text: keep or drop (they stay in the metadata).")
+    ] = "keep",
+    authors: Annotated[
+        str, typer.Option(help="Authors in the text: keep or drop (they stay in the metadata).")
+    ] = "drop",
+    site: Annotated[
+        str | None, typer.Option(help="Host name of the site, where file names do not tell.")
+    ] = None,
     shards: Shards = None,
     limit: Limit = None,
     seed: Seed = 0,
@@ -116,7 +166,14 @@ def stackexchange(
         authors=_policy("--authors", authors),
         site=site,
     )
-    _run(corpus, paths, _settings(shards, seed, limit, max_failures), workers, dry_run=dry_run, overwrite=overwrite)
+    _run(
+        corpus,
+        paths,
+        _settings(shards, seed, limit, max_failures),
+        workers,
+        dry_run=dry_run,
+        overwrite=overwrite,
+    )
 
 
 def _settings(shards: int | None, seed: int, limit: int | None, max_failures: float) -> BuildSettings:
@@ -164,8 +221,12 @@ def _run(
     folder = paths.pop().rstrip("/")
     for path in storage.expand(paths):
         if path.rstrip("/") == folder or folder.startswith(f"{path.rstrip('/')}/"):
-            raise SpecError("the output must not lie inside an input", file=folder, remedy="Name another folder")
-    options = beam_runner.pipeline_options(beam_arguments, workers=workers, job_name=f"tootsie-curate-{corpus.name}")
+            raise SpecError(
+                "the output must not lie inside an input", file=folder, remedy="Name another folder"
+            )
+    options = beam_runner.pipeline_options(
+        beam_arguments, workers=workers, job_name=f"tootsie-curate-{corpus.name}"
+    )
 
     from tootsie.curate import corpus_build, progress
 
@@ -206,5 +267,3 @@ def _say_plan(job: Job) -> None:
     for shard in range(job.shards):
         print(f"write\t{job.folder}/{part_name(shard, job.shards)}")
     print(f"write\t{job.folder}/_manifest.json")
-
-

@@ -124,7 +124,9 @@ def too_large(size: int, limit: int) -> str:
     return f"{size:,} bytes, the limit is {limit:,} (--max-document-bytes)"
 
 
-def failed(identity: str, error: Exception, body: bytes, metadata: Mapping[str, Any], records: int = 1) -> Dropped:
+def failed(
+    identity: str, error: Exception, body: bytes, metadata: Mapping[str, Any], records: int = 1
+) -> Dropped:
     """Return the outcome of a record whose conversion raised ``error``."""
     return Dropped(
         reason="conversion failed",

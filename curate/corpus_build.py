@@ -121,7 +121,9 @@ def make_job(
         if value is not None and value < 1:
             raise SpecError("must be at least 1", field=name, value=value)
     if not 0 <= settings.max_failures <= 1:
-        raise SpecError("must be a share between 0 and 1", field="--max-failures", value=settings.max_failures)
+        raise SpecError(
+            "must be a share between 0 and 1", field="--max-failures", value=settings.max_failures
+        )
     units = corpus.units(storage.expand(inputs))
     entries: dict[str, list[InputEntry]] = {}
     for unit in units:
@@ -143,7 +145,9 @@ def make_job(
         source=corpus.name,
         code_version=code_version("curate"),
         settings=json.loads(json.dumps(content)),
-        inputs=sorted((entry for unit in units for entry in entries[unit.name]), key=lambda entry: entry.path),
+        inputs=sorted(
+            (entry for unit in units for entry in entries[unit.name]), key=lambda entry: entry.path
+        ),
     )
     return Job(corpus, folder, plan, tuple(units), settings)
 
@@ -151,7 +155,8 @@ def make_job(
 def default_shards(units: Sequence[Unit]) -> int:
     """Return how many shards the size of the inputs asks for; workers have no part in it."""
     total = sum(
-        unit.size * max((factor for suffix, factor in _EXPANSION.items() if unit.urls[0].endswith(suffix)), default=1)
+        unit.size
+        * max((factor for suffix, factor in _EXPANSION.items() if unit.urls[0].endswith(suffix)), default=1)
         for unit in units
     )
     return min(MAX_SHARDS, max(MIN_SHARDS, math.ceil(total / TARGET_SHARD_BYTES)))
@@ -172,24 +177,42 @@ def check_output(job: Job, *, overwrite: bool = False) -> Manifest | None:
         return None
     if storage.exists(storage.join(folder, MANIFEST_NAME)):
         manifest = read_manifest(folder)
-        _same(job.plan, manifest.source, manifest.code_version, manifest.settings, manifest.inputs, folder, "finished")
+        _same(
+            job.plan,
+            manifest.source,
+            manifest.code_version,
+            manifest.settings,
+            manifest.inputs,
+            folder,
+            "finished",
+        )
         remove_work(folder)
         return manifest
     if storage.exists(plan_url):
         try:
             plan = Plan.model_validate_json(storage.read_bytes(plan_url))
         except ValidationError:
-            raise ArtefactError("not a valid plan", file=plan_url, remedy="Start over with --overwrite") from None
+            raise ArtefactError(
+                "not a valid plan", file=plan_url, remedy="Start over with --overwrite"
+            ) from None
         _same(job.plan, plan.source, plan.code_version, plan.settings, plan.inputs, folder, "unfinished")
     elif any(name.startswith("part-") for name in storage.list_files(folder)):
         raise ArtefactError(
-            "the folder holds document files of an unknown run", file=folder, remedy="Use another, or --overwrite"
+            "the folder holds document files of an unknown run",
+            file=folder,
+            remedy="Use another, or --overwrite",
         )
     return None
 
 
 def _same(
-    plan: Plan, source: str, version: str, settings: dict[str, Any], inputs: list[InputEntry], folder: str, state: str
+    plan: Plan,
+    source: str,
+    version: str,
+    settings: dict[str, Any],
+    inputs: list[InputEntry],
+    folder: str,
+    state: str,
 ) -> None:
     names = sorted({*plan.settings, *settings})
     pairs = [
@@ -212,7 +235,9 @@ def _same(
 def _input_differences(wanted: list[InputEntry], found: list[InputEntry]) -> list[tuple[str, Any, Any]]:
     if [entry.path for entry in wanted] != [entry.path for entry in found]:
         return [("inputs", [entry.path for entry in wanted], [entry.path for entry in found])]
-    return [(f"sha256 of {one.path}", one.sha256, other.sha256) for one, other in zip(wanted, found, strict=True)]
+    return [
+        (f"sha256 of {one.path}", one.sha256, other.sha256) for one, other in zip(wanted, found, strict=True)
+    ]
 
 
 def clear(folder: str) -> None:
@@ -244,7 +269,10 @@ def build(job: Job, options: PipelineOptions) -> Manifest:
       InputError: an input is damaged, holds nothing, or too many of its records fail.
       ConservationError: records were lost between the steps.
     """
-    for place in (job.folder, *(storage.join(job.folder, *parts) for parts in ([REJECTS], [WORK, "split"], [WORK, "shards"]))):
+    for place in (
+        job.folder,
+        *(storage.join(job.folder, *parts) for parts in ([REJECTS], [WORK, "split"], [WORK, "shards"])),
+    ):
         storage.remove_temporary(place)
     plan = json.dumps(job.plan.model_dump(), indent=1, ensure_ascii=False).encode()
     storage.write_bytes(storage.join(job.folder, WORK, "plan.json"), plan)
@@ -278,13 +306,17 @@ def finish(job: Job) -> Manifest:
     for shard in range(job.shards):
         receipt = finished_receipt(job.folder, shard)
         if receipt is None:
-            raise RuntimeError(f"{job.folder}: {part_name(shard, job.shards)} was not written, though the pipeline ended well")
+            raise RuntimeError(
+                f"{job.folder}: {part_name(shard, job.shards)} was not written, though the pipeline ended well"
+            )
         receipts.append(receipt)
     accounting = Accounting.total(receipt.accounting for receipt in receipts)
     indexes = [read_index(job.folder, task) for task in range(len(job.tasks))]
     split = sum(count for index in indexes if index is not None for _, count, _ in index.values())
     if split != accounting.read:
-        raise ConservationError(f"{job.folder}: {split:,} records were split off but {accounting.read:,} reached a shard")
+        raise ConservationError(
+            f"{job.folder}: {split:,} records were split off but {accounting.read:,} reached a shard"
+        )
     if not accounting.read:
         raise InputError(
             "no records in the inputs",

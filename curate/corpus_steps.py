@@ -100,7 +100,9 @@ class WriteShard(beam.DoFn):
         if not list(groups["wanted"]) or finished_receipt(self._folder, shard) is not None:
             return
         ranges: list[Range] = sorted(groups["records"])
-        records = ShardRecords(tuple((split_url(self._folder, task, "bin"), frames) for task, _, frames in ranges))
+        records = ShardRecords(
+            tuple((split_url(self._folder, task, "bin"), frames) for task, _, frames in ranges)
+        )
         write_shard(
             self._folder,
             shard,

@@ -57,11 +57,16 @@ def read_dump(url: str, limit: int) -> Iterator[Line]:
                         assert lines is not None
                         yield from _lines(lines, f"{name}/{member.name.rsplit('/', 1)[-1]}", limit)
                         archive.members = []  # type: ignore[attr-defined]
-            while stream.read(2**20):  # the checksum of a compressed file stands behind the end of the archive
+            while stream.read(
+                2**20
+            ):  # the checksum of a compressed file stands behind the end of the archive
                 pass
         except tarfile.TarError as error:
             raise InputError(
-                "the archive is truncated or damaged", file=url, value=str(error), remedy="Fetch it again and compare its checksum"
+                "the archive is truncated or damaged",
+                file=url,
+                value=str(error),
+                remedy="Fetch it again and compare its checksum",
             ) from None
 
 
@@ -99,5 +104,7 @@ def _whole_json(stream: IO[bytes], where: str, limit: int) -> list[Line] | None:
     articles = value if isinstance(value, list) else [value]
     return [
         Line(f"{where.rsplit('/', 1)[-1]}:{number}", len(line), line)
-        for number, line in enumerate((json.dumps(article, ensure_ascii=False).encode("utf-8", "replace") for article in articles), 1)
+        for number, line in enumerate(
+            (json.dumps(article, ensure_ascii=False).encode("utf-8", "replace") for article in articles), 1
+        )
     ]

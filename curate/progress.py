@@ -35,7 +35,9 @@ class _Watcher:
         for name in storage.list_files(place):
             if name.endswith(".json") and name not in self._seen:
                 with contextlib.suppress(Exception):
-                    self._seen[name] = Receipt.model_validate_json(storage.read_bytes(storage.join(place, name)))
+                    self._seen[name] = Receipt.model_validate_json(
+                        storage.read_bytes(storage.join(place, name))
+                    )
         split = storage.list_files(storage.join(self._folder, WORK, "split"))
         return {
             "split": sum(name.endswith(".json") for name in split),
@@ -82,7 +84,9 @@ def _bar(watcher: _Watcher, stop: threading.Event) -> None:
 
     start = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[rate]}"), console=Console(stderr=True), transient=True) as progress:
+    with Progress(
+        *columns, TextColumn("{task.fields[rate]}"), console=Console(stderr=True), transient=True
+    ) as progress:
         split = progress.add_task("inputs", total=watcher.tasks, rate="")
         shards = progress.add_task("shards", total=watcher.shards, rate="")
         while True:

@@ -65,7 +65,9 @@ class _Lines:
         self.text_bytes += len(document.text.encode("utf-8", "replace"))
 
 
-def write_shard(folder: str, shard: int, shards: int, source: str, outcomes: Iterable[Outcome], records: int) -> Receipt:
+def write_shard(
+    folder: str, shard: int, shards: int, source: str, outcomes: Iterable[Outcome], records: int
+) -> Receipt:
     """Write everything of one shard, the receipt last.
 
     Args:
@@ -152,5 +154,3 @@ def finished_receipt(folder: str, shard: int) -> Receipt | None:
     except (ValidationError, ArtefactError):
         return None
     return receipt
-
-

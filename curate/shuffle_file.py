@@ -36,7 +36,9 @@ Frames = tuple[tuple[int, int], ...]
 
 def shard_of(key: str, shards: int, seed: int) -> int:
     """Return the shard of a key: uniform, the same on every machine, another spread for another seed."""
-    digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8, salt=struct.pack("<Q", seed % 2**64))
+    digest = hashlib.blake2b(
+        key.encode("utf-8", "surrogatepass"), digest_size=8, salt=struct.pack("<Q", seed % 2**64)
+    )
     return int.from_bytes(digest.digest(), "little") % shards
 
 

@@ -42,11 +42,19 @@ class Wikipedia(Corpus):
                 continue
             names = [name for name in storage.list_files(url) if name.lower().endswith(ARCHIVES + LINES)]
             if not names:
-                raise InputError("no dump file in this folder", file=url, remedy=f"They end in {', '.join(ARCHIVES + LINES)}")
+                raise InputError(
+                    "no dump file in this folder",
+                    file=url,
+                    remedy=f"They end in {', '.join(ARCHIVES + LINES)}",
+                )
             urls += [storage.join(url, name) for name in names]
         for url in urls:
             if not url.lower().endswith(ARCHIVES + LINES):
-                raise InputError("not an Enterprise HTML dump", file=url, remedy=f"They end in {', '.join(ARCHIVES + LINES)}")
+                raise InputError(
+                    "not an Enterprise HTML dump",
+                    file=url,
+                    remedy=f"They end in {', '.join(ARCHIVES + LINES)}",
+                )
         return [Unit(url.rsplit("/", 1)[-1], (url,), storage.size(url)) for url in urls]
 
     def split(self, unit: Unit, limit: int | None) -> Iterator[Record]:
@@ -58,7 +66,10 @@ class Wikipedia(Corpus):
 
     def _record(self, where: str, size: int, content: bytes | None) -> Record:
         if content is None:
-            return Record(where, {"id": where, "reason": "too large", "detail": too_large(size, self.max_document_bytes)})
+            return Record(
+                where,
+                {"id": where, "reason": "too large", "detail": too_large(size, self.max_document_bytes)},
+            )
         try:
             article = json.loads(content)
             if not isinstance(article, dict):
@@ -105,7 +116,9 @@ class Wikipedia(Corpus):
         if _field(article, "visibility", "text") is False:
             return Dropped("hidden revision", identity, metadata=metadata)
         if not isinstance(html, str) or not html.strip():
-            return Dropped("no HTML", identity, detail="article_body.html is missing or empty", metadata=metadata)
+            return Dropped(
+                "no HTML", identity, detail="article_body.html is missing or empty", metadata=metadata
+            )
         if _REDIRECT.search(html[:20_000]):
             return Dropped("redirect", identity, excerpt=html[:EXCERPT], metadata=metadata)
         from tootsie.curate.markdownify import convert

@@ -58,7 +58,10 @@ def list_members(url: str) -> Iterator[Member]:
             archive = zipfile.ZipFile(stream)
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, struct.error) as error:
             raise InputError(
-                "not a whole ZIP archive", file=url, value=str(error), remedy="Fetch it again and compare its checksum"
+                "not a whole ZIP archive",
+                file=url,
+                value=str(error),
+                remedy="Fetch it again and compare its checksum",
             ) from None
         with archive:
             for info in archive.infolist():

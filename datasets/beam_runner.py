@@ -14,6 +14,7 @@ download and start the Prism binary; a run that needs no network must not depend
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import difflib
 import logging
@@ -21,7 +22,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tootsie.datasets import errors
@@ -201,7 +202,8 @@ def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
     try:
         pipeline = make_pipeline(options)
         build(pipeline)
-        state = pipeline.run().wait_until_finish()
+        with _no_printed_traceback():
+            state = pipeline.run().wait_until_finish()
     except UserError as error:
         raise _innermost(error) from None
     except Exception as error:
@@ -211,6 +213,21 @@ def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
         raise
     if state != "DONE":
         raise RuntimeError(f"the Beam job ended as {state}; the runner's log says why")
+
+
+@contextlib.contextmanager
+def _no_printed_traceback() -> Iterator[None]:
+    """Keep Beam's worker code from printing a step's traceback: the exception that follows carries it."""
+    from apache_beam.runners.worker import sdk_worker
+
+    if "TOOTSIE_BEAM_LOG" in os.environ:
+        yield
+        return
+    vars(sdk_worker)["print"] = lambda *_, **__: None
+    try:
+        yield
+    finally:
+        vars(sdk_worker).pop("print", None)
 
 
 def _innermost(error: UserError) -> UserError:

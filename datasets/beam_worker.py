@@ -1,7 +1,8 @@
 """A Beam worker process of this machine: ``python -m tootsie.datasets.beam_worker``, started by the runner only.
 
-It is Beam's own worker with two additions: its log goes to the runner and not to the terminal, and it ends when
-the process that started it is gone (``kill -9`` of a run leaves no orphans that go on writing).
+It is Beam's own worker with three differences: its log goes to the runner and not to the terminal; it ends when the process that
+started it is gone (``kill -9`` of a run leaves no orphans that go on writing); and it ends at once when the runner closes
+the connection.
 """
 
 from __future__ import annotations
@@ -37,7 +38,13 @@ def main() -> None:
     logging.getLogger().addHandler(logging.NullHandler())
     from apache_beam.runners.worker import sdk_worker_main
 
-    sdk_worker_main.main(sys.argv)
+    if "TOOTSIE_BEAM_LOG" not in os.environ:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - a step's traceback reaches the user through the runner
+    _, harness, _ = sdk_worker_main.create_harness(os.environ)
+    # Called when the runner has closed the connection. Beam would wait for steps that are still running, and after a fault in
+    # another worker such a step may wait for input that never comes.
+    harness._worker_thread_pool.shutdown = lambda *_: os._exit(0)
+    harness.run()
 
 
 if __name__ == "__main__":
