@@ -49,6 +49,7 @@ class Order:
         self._windows = np.array([dataset.windows for dataset in plan.datasets], dtype=np.int64)
         self._phase_order = functools.lru_cache(maxsize=None)(self._make_phase_order)
         self._block = functools.lru_cache(CACHED_BLOCKS)(self._make_block)
+        self._reached: tuple[tuple[int, int], list[int]] | None = None
         self._lock = threading.Lock()
         for before, after in zip(plan.phases, plan.phases[1:], strict=False):
             if before.length != before.end - before.start:
@@ -113,12 +114,16 @@ class Order:
         order, index = self._phase_order(number)
         start = block * BLOCK
         end = min(start + BLOCK, phase.end - phase.start)
-        drawn = order.drawn(start)
+        # Reading on from one block to the next needs no search: the counts are at hand.
+        known = self._reached
+        drawn = known[1] if known is not None and known[0] == (number, block) else order.drawn(start)
         local = order.datasets(start, end, drawn)
         unit = np.empty(end - start, dtype=np.int64)
         for member, name in enumerate(order.names):
             at = np.flatnonzero(local == member)
             unit[at] = phase.carried.get(name, 0) + drawn[member] + np.arange(len(at))
+        after = (np.array(drawn) + np.bincount(local, minlength=len(drawn))).tolist()
+        self._reached = ((number, block + 1), after)
         return index[local], unit
 
     def _shuffled(self, dataset: np.ndarray, epoch: np.ndarray, row: np.ndarray) -> np.ndarray:
