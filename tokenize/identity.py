@@ -160,13 +160,7 @@ class Tokenizer(abc.ABC):
         return [self.decode_bytes([token]) for token in ids]
 
     def _framed(self, ids: np.ndarray) -> np.ndarray:
-        bos = [self._bos_id] if self._add_bos else []
-        eos = [self._eos_id] if self._add_eos else []
-        return (
-            np.concatenate([np.asarray(bos, np.uint32), ids, np.asarray(eos, np.uint32)])
-            if bos or eos
-            else ids
-        )
+        return np.concatenate((self._head, ids, self._tail))
 
     def _identify(
         self,
@@ -185,7 +179,8 @@ class Tokenizer(abc.ABC):
           name: see :class:`TokenizerIdentity`, like the rest.
           vocabulary: whatever decides the ids (ranks, pattern, specials), as JSON values.
         """
-        self._bos_id, self._eos_id, self._add_bos, self._add_eos = bos_id, eos_id, add_bos, add_eos
+        self._head = np.array([bos_id] if add_bos else [], np.uint32)
+        self._tail = np.array([eos_id] if add_eos else [], np.uint32)
         golden = self._framed(self.encode_array(GOLDEN_DOCUMENT)).tolist()
         policy = {"bos_id": bos_id, "eos_id": eos_id, "add_bos": add_bos, "add_eos": add_eos}
         self.identity = TokenizerIdentity(

@@ -87,21 +87,14 @@ class ShardWriter:
           loss_spans: half-open ranges of tokens that carry loss; ``None`` means all.
         """
         assert len(ids) > 0, f"{document_id}: a document without tokens"
-        top = int(ids.max())
-        assert top < self._vocabulary_size, f"{document_id}: id {top} is not below {self._vocabulary_size}"
         assert loss_spans is None or self._loss_spans, "the schema has no loss_spans"
         if self._ids and (self._batch_tokens + len(ids) > BATCH_TOKENS or len(self._ids) >= BATCH_DOCUMENTS):
             self.flush()
-        self._ids.append(ids.astype(self._dtype))
+        self._ids.append(ids)
         self._document_ids.append(document_id)
         self._byte_lengths.append(byte_length)
         self._spans.append(loss_spans)
         self._batch_tokens += len(ids)
-        self.documents += 1
-        self.tokens += len(ids)
-        self.bytes += byte_length
-        self.first_tokens[int(ids[0])] += 1
-        self.last_tokens[int(ids[-1])] += 1
 
     def flush(self) -> None:
         """Write what was collected as one record batch."""
@@ -109,12 +102,29 @@ class ShardWriter:
             return
         offsets = np.zeros(len(self._ids) + 1, np.int64)
         np.cumsum([len(ids) for ids in self._ids], out=offsets[1:])
+        ids = np.concatenate(self._ids)
+        if int(ids.max()) >= self._vocabulary_size:
+            row = int(np.searchsorted(offsets, int(ids.argmax()), "right")) - 1
+            raise AssertionError(
+                f"{self._document_ids[row]}: id {ids.max()} is not below {self._vocabulary_size}"
+            )
+        lengths = np.asarray(self._byte_lengths, np.int64)
+        self.documents += len(self._ids)
+        self.tokens += len(ids)
+        self.bytes += int(lengths.sum())
+        for counts, found in (
+            (self.first_tokens, ids[offsets[:-1]]),
+            (self.last_tokens, ids[offsets[1:] - 1]),
+        ):
+            values, times = np.unique(found, return_counts=True)
+            counts.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
         list_type = self._schema.field("input_ids").type
-        values = pa.array(np.concatenate(self._ids))
         columns = [
-            pa.LargeListArray.from_arrays(pa.array(offsets), values, type=list_type),
+            pa.LargeListArray.from_arrays(
+                pa.array(offsets), pa.array(ids.astype(self._dtype)), type=list_type
+            ),
             pa.array(self._document_ids, pa.string()),
-            pa.array(np.asarray(self._byte_lengths, np.int64)),
+            pa.array(lengths),
         ]
         if self._loss_spans:
             spans = [

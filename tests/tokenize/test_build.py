@@ -133,7 +133,7 @@ def test_nothing_to_write_is_an_error(tmp_path: Path, make_corpus: Callable[...,
     with pytest.raises(InputError, match="every document is empty"):
         build_caches([make_corpus(tmp_path / "empty", ["", ""])], out, BuildSettings())
     with pytest.raises(
-        InputError, match="no document is left for the validation split.*Raise --validation-fraction"
+        InputError, match=r"no document is left for the validation split.*Raise --validation-fraction"
     ):
         build_caches(
             [make_corpus(tmp_path / "one", ["a", "b"])],

@@ -70,5 +70,5 @@ def test_without_a_config_eos_is_the_one_known_name(tmp_path: Path) -> None:
 
 def test_a_foreign_json_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"a": 1}')
-    with pytest.raises(InputError, match="not a tokenizer.json"):
+    with pytest.raises(InputError, match=r"not a tokenizer\.json"):
         load_tokenizer(str(tmp_path / "x.json"))

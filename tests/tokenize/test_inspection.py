@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ def test_neighbours_differ_in_colour_and_specials_stand_out() -> None:
     assert text.plain == "Some words⏎\n<|end_of_text|>"
     styles = [str(span.style) for span in text.spans]
     assert styles[-1] == SPECIAL_STYLE
-    assert all(one != two for one, two in zip(styles, styles[1:], strict=False))
+    assert all(one != two for one, two in itertools.pairwise(styles))
     assert set(styles[:-1]) <= set(PIECE_STYLES)
 
 

@@ -23,10 +23,10 @@ def test_a_finished_corpus_is_checked(tmp_path: Path, make_corpus: Callable[...,
     part = Path(corpus.files[1].url)
     content = part.read_bytes()
     part.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(ArtefactError, match="part-00001.*the checksum differs"):
+    with pytest.raises(ArtefactError, match=r"part-00001.*the checksum differs"):
         find_corpora([folder])
     part.write_bytes(content[:-3])
-    with pytest.raises(ArtefactError, match="part-00001.*the manifest says"):
+    with pytest.raises(ArtefactError, match=r"part-00001.*the manifest says"):
         find_corpora([folder])
     (Path(folder) / "_manifest.json").unlink()
     with pytest.raises(ArtefactError, match="no manifest, so this corpus is not finished"):

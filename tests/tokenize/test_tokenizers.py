@@ -72,7 +72,7 @@ def test_unknown_names_get_a_suggestion() -> None:
         SpecError, match=r"tokenizer: no such tokenizer \(found 'lama3'\). Did you mean llama3\?"
     ):
         load_tokenizer("lama3")
-    with pytest.raises(SpecError, match="Use tootsie-16k, llama3, a path to a tokenizer.json"):
+    with pytest.raises(SpecError, match=r"Use tootsie-16k, llama3, a path to a tokenizer\.json"):
         load_tokenizer("zzzz")
 
 
