@@ -23,7 +23,20 @@ from tootsie.datasets.document import Document
 from tootsie.datasets.errors import InputError, SpecError
 
 QUESTION, ANSWER = "1", "2"
-POST_FIELDS = "Id PostTypeId ParentId AcceptedAnswerId CreationDate Score Title Tags OwnerUserId OwnerDisplayName ContentLicense".split()
+POST_FIELDS = (
+    "Id",
+    "PostTypeId",
+    "ParentId",
+    "AcceptedAnswerId",
+    "CreationDate",
+    "Score",
+    "Title",
+    "Tags",
+    "OwnerUserId",
+    "OwnerDisplayName",
+    "ContentLicense",
+)
+"""Attributes of a post that travel with it."""
 
 
 def parse_tags(text: str) -> list[str]:

@@ -185,8 +185,8 @@ def _member_of(url: str, member: str) -> str | None:
 def read_rows(url: str) -> Iterator[dict[str, str]]:
     """Yield the attributes of each ``<row>`` of a dump file in order.
 
-    Takes what real dumps have: a byte-order mark or none, a declaration or none, any root element, a DOCTYPE naming a DTD (which is
-    not fetched).
+    Takes what real dumps have: a byte-order mark or none, a declaration or none, any root element, a DOCTYPE that
+    names a DTD (which is not fetched).
 
     Raises:
       InputError: not well-formed, truncated, it declares entities, or a row of more than :data:`MAX_ROW` bytes.

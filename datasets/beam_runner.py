@@ -51,7 +51,7 @@ def _beam_parser() -> argparse.ArgumentParser:
     parser = Parser(allow_abbrev=False, add_help=False, conflict_handler="resolve")
     for kind in dict.fromkeys(beam_options.PipelineOptions.__subclasses__()):
         if kind.__module__.startswith("apache_beam.options."):
-            kind._add_argparse_args(parser)  # type: ignore[attr-defined]
+            kind._add_argparse_args(parser)  # type: ignore[attr-defined,arg-type]
     return parser
 
 

@@ -1,0 +1,125 @@
+"""``tootsie data list|show|verify``: what corpora exist, what is in one, and whether it is whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Look at, list and verify corpora.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+Folder = Annotated[str, typer.Argument(help="Folder or URL of a corpus.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
+
+SAMPLES = Path(__file__).parent / "sample"
+"""The dumps that come with Tootsie."""
+CARDS = Path(__file__).parent / "cards"
+"""One YAML file for each known dataset."""
+DUMP_SUFFIXES = (".zip", ".tar.gz", ".7z")
+
+
+@app.command("list", context_settings=_CONTEXT)
+def list_corpora(as_json: Json = False) -> None:
+    """List the sample dumps that come with Tootsie, and the dataset cards."""
+    dumps = [
+        {"corpus": folder.name, "path": str(path), "bytes": path.stat().st_size}
+        for folder in sorted(SAMPLES.glob("*/"))
+        for path in sorted(folder.iterdir())
+        if path.name.endswith(DUMP_SUFFIXES)
+    ]
+    cards = [path.stem for path in sorted(CARDS.glob("*.yaml"))]
+    if as_json:
+        print(json.dumps({"sample_dumps": dumps, "cards": cards}, indent=1))
+        return
+    print("Sample dumps (tootsie curate CORPUS PATH OUT):")
+    for dump in dumps:
+        print(f"  {dump['corpus']:<14} {dump['bytes']:>10,} bytes  {dump['path']}")
+    if cards:
+        print("Cards:")
+        for card in cards:
+            print(f"  {card}")
+
+
+@app.command(context_settings=_CONTEXT)
+def show(
+    folder: Folder,
+    documents: Annotated[int, typer.Option("--documents", "-n", help="How many documents to show.")] = 3,
+    characters: Annotated[int, typer.Option(help="How much of each document.")] = 600,
+    rejects: Annotated[
+        bool, typer.Option("--rejects", help="Show what was dropped instead, with the reason.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Print a summary of a corpus and its first documents."""
+    from tootsie.datasets import storage
+    from tootsie.datasets.document import Document
+    from tootsie.datasets.manifest import read_documents, read_manifest
+
+    manifest = read_manifest(folder)
+    if as_json:
+        print(json.dumps(manifest.model_dump(), indent=1, ensure_ascii=False))
+        return
+    text = sum(entry.text_bytes for entry in manifest.files)
+    stored = sum(entry.size for entry in manifest.files)
+    print(f"{folder}: {manifest.source}, {manifest.documents:,} documents, {text:,} bytes of text")
+    print(f"  files     {len(manifest.files)}, {stored:,} bytes compressed")
+    print(
+        f"  inputs    {', '.join(entry.path for entry in manifest.inputs[:5])}{' …' if len(manifest.inputs) > 5 else ''}"
+    )
+    print(f"  code      {manifest.code_version}")
+    print(f"  settings  {json.dumps(manifest.settings, ensure_ascii=False)}")
+    books = manifest.accounting
+    print(f"  read      {books.read:,} = written {books.written:,} + dropped {sum(books.dropped.values()):,}")
+    for reason, count in books.dropped.items():
+        print(f"              {count:>9,}  {reason}")
+    if rejects:
+        place = storage.join(folder, "rejects")
+        found = (
+            Document.from_json(line, file=name, record=number)
+            for name in storage.list_files(place)
+            if name.startswith("part-")
+            for number, line in enumerate(storage.read_lines(storage.join(place, name)))
+        )
+    else:
+        found = read_documents(folder)
+    for shown, document in enumerate(found):
+        if shown >= documents:
+            break
+        facts = {"created": document.created, **document.metadata}
+        print(f"\n━━ {document.id}")
+        for name, value in facts.items():
+            if value is not None and not isinstance(value, list | dict):
+                print(f"   {name}: {' '.join(str(value).split())[:160]}")
+        print()
+        print(document.text[:characters].rstrip() + (" …" if len(document.text) > characters else ""))
+
+
+@app.command(context_settings=_CONTEXT)
+def verify(folder: Folder, as_json: Json = False) -> None:
+    """Check sizes, checksums and document counts of a corpus; name what is missing, short or altered."""
+    from tootsie.datasets.errors import ArtefactError
+    from tootsie.datasets.verification import verify as check
+
+    manifest, faults = check(folder)
+    if as_json:
+        print(
+            json.dumps(
+                {"documents": manifest.documents, "faults": [vars(fault) for fault in faults]}, indent=1
+            )
+        )
+    else:
+        for fault in faults:
+            print(f"{fault.path}: {fault.problem}")
+    if faults:
+        raise ArtefactError(
+            f"{len(faults)} {'fault' if len(faults) == 1 else 'faults'} in {len(manifest.files)} files",
+            file=folder,
+            remedy="Curate it again with --overwrite, or copy it again",
+        )
+    if not as_json:
+        print(f"{folder}: whole, {manifest.documents:,} documents in {len(manifest.files)} files")
