@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 IN_PROCESS_RUNNERS = {"", "directrunner", "direct", "fnapirunner"}
 """Runner names (lower case, without module path) that mean this machine."""
 
+JOB_LOGGERS = ("apache_beam.runners.portability.portable_runner", "apache_beam.runners.dataflow")
+"""Loggers that report the state of a job elsewhere."""
+
 _USER_ERROR = re.compile(r"^(?:RuntimeError: )?tootsie\.datasets\.errors\.(\w+): (.*)$", re.MULTILINE)
 _STEP = re.compile(r" \[while running '[^']*'\]")
 
@@ -208,6 +211,8 @@ def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
         raise _innermost(error) from None
     except Exception as error:
         mended = user_error_in(f"{type(error).__module__}.{type(error).__name__}: {error}")
+        if mended is None:
+            mended = _setup_fault(error)
         if mended is not None:
             raise mended from None
         raise
@@ -252,6 +257,21 @@ def user_error_in(text: str) -> UserError | None:
     return None
 
 
+def _setup_fault(error: Exception) -> UserError | None:
+    """Return what Beam says of missing options or packages as a user error, ``None`` for other faults."""
+    text = str(error)
+    if isinstance(error, ImportError) and "apache_beam[gcp]" in text:
+        return SpecError(
+            "the Dataflow runner needs Google's packages", remedy="pip install 'tootsie[dataflow]'"
+        )
+    if isinstance(error, ValueError) and text.startswith("Pipeline has validations errors"):
+        problems = "; ".join(line.strip().rstrip(".") for line in text.splitlines()[1:] if line.strip())
+        return SpecError(
+            f"the runner's options do not suffice: {problems}", remedy="See Beam's page on that runner"
+        )
+    return None
+
+
 class _OneLine(logging.Formatter):
     """A log record as one line: level, logger, first line of the message; no traceback."""
 
@@ -288,16 +308,20 @@ def _hush_imports() -> None:
 def quiet_logging(*, in_process: bool = True) -> None:
     """Reduce Beam's log to one-line messages on stderr.
 
-    In this process errors reach the caller as exceptions, so nothing below CRITICAL is printed; other runners
-    report their progress and job address at INFO. ``TOOTSIE_BEAM_LOG=DEBUG|INFO|WARNING|ERROR`` overrides it.
+    In this process errors reach the caller as exceptions, so nothing below CRITICAL is printed; with other runners
+    warnings are, and what :data:`JOB_LOGGERS` say of the state and address of the job. ``TOOTSIE_BEAM_LOG=DEBUG|INFO|WARNING|ERROR`` overrides it.
     """
     logger = logging.getLogger("apache_beam")
-    level = os.environ.get("TOOTSIE_BEAM_LOG", "CRITICAL" if in_process else "INFO").upper()
+    level = os.environ.get("TOOTSIE_BEAM_LOG", "CRITICAL" if in_process else "WARNING").upper()
     if level not in logging.getLevelNamesMapping():
         raise SpecError(
             "not a log level", field="TOOTSIE_BEAM_LOG", value=level, remedy="DEBUG, INFO, WARNING or ERROR"
         )
     logger.setLevel(level)
+    for name in JOB_LOGGERS:
+        logging.getLogger(name).setLevel(
+            logging.NOTSET if in_process or "TOOTSIE_BEAM_LOG" in os.environ else "INFO"
+        )
     logger.propagate = False
     if not any(isinstance(handler, _CurrentStderr) for handler in logger.handlers):
         handler = _CurrentStderr()
