@@ -29,22 +29,27 @@ GERMAN = Site("beispielwiki", "de", "de.samplewiki.example", "Kategorie", "Vorla
 
 def read_sources(folder: Path) -> list[Source]:
     """The hand-written pages of one folder, in the order of their file names."""
-    return [Source.parse(path.read_text(encoding="utf-8"), path.name) for path in sorted(folder.glob("*.wiki"))]
+    return [
+        Source.parse(path.read_text(encoding="utf-8"), path.name) for path in sorted(folder.glob("*.wiki"))
+    ]
 
 
 def members(site: Site, sources: list[Source], count: int) -> list[tuple[str, bytes]]:
-    """The NDJSON members: pages in turn, but an older revision always in the member after its page's."""
+    """The NDJSON members: pages in turn; an older revision stands ``before`` its page or in a later place."""
     lines: list[list[str]] = [[] for _ in range(count)]
     current = [source for source in sources if not source.revision]
     place = {source.title: index % count for index, source in enumerate(current)}
     for source in current + [source for source in sources if source.revision]:
-        index = place[source.title] + (1 if source.revision else 0)
         text = json.dumps(record(site, source), ensure_ascii=False, separators=(",", ":"))
-        if source.revision and source.revision.startswith("before"):
-            lines[place[source.title]].insert(0, text)
+        index = place[source.title]
+        if source.revision == "before":
+            lines[index].insert(0, text)
         else:
-            lines[index % count].append(text)
-    return [(f"{site.identifier}_namespace_0_{i}.ndjson", ("\n".join(part) + "\n").encode()) for i, part in enumerate(lines)]
+            lines[min(index + 1, count - 1) if source.revision else index].append(text)
+    return [
+        (f"{site.identifier}_namespace_0_{i}.ndjson", ("\n".join(part) + "\n").encode())
+        for i, part in enumerate(lines)
+    ]
 
 
 def pack(path: Path, files: list[tuple[str, bytes]]) -> None:
@@ -56,7 +61,10 @@ def pack(path: Path, files: list[tuple[str, bytes]]) -> None:
             entry.size, entry.mtime, entry.mode = len(data), 1714521600, 0o644
             archive.addfile(entry, io.BytesIO(data))
     # No name and no time in the gzip header.
-    with path.open("wb") as raw, gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=raw, mtime=0) as packed:
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=raw, mtime=0) as packed,
+    ):
         packed.write(buffer.getvalue())
 
 
@@ -78,7 +86,9 @@ def build(output: Path) -> None:
 def main(arguments: list[str]) -> None:
     """Read the command line and build."""
     parser = argparse.ArgumentParser(description="Build the sample Wikipedia dumps.")
-    parser.add_argument("--output", type=Path, default=HERE, help="folder for the dumps (default: beside this file)")
+    parser.add_argument(
+        "--output", type=Path, default=HERE, help="folder for the dumps (default: beside this file)"
+    )
     build(parser.parse_args(arguments).output)
 
 

@@ -67,7 +67,11 @@ def fraction_digits(numerator: int, denominator: int, base: int) -> tuple[str, s
 
 def two_squares(number: int) -> list[tuple[int, int]]:
     """Ways to write a number as a sum of two squares, a ≤ b."""
-    return [(a, isqrt(number - a * a)) for a in range(isqrt(number // 2) + 1) if isqrt(number - a * a) ** 2 == number - a * a]
+    return [
+        (a, isqrt(number - a * a))
+        for a in range(isqrt(number // 2) + 1)
+        if isqrt(number - a * a) ** 2 == number - a * a
+    ]
 
 
 def collatz(number: int) -> list[int]:
@@ -82,7 +86,9 @@ def roman(number: int) -> str:
     """Roman numerals."""
     out = ""
     for value, sign in zip(
-        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), "M CM D CD C XC L XL X IX V IV I".split(), strict=True
+        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
+        ["M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"],
+        strict=True,
     ):
         count, number = divmod(number, value)
         out += sign * count
@@ -96,7 +102,11 @@ def chinese(number: int) -> str:
     for value, unit in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
         digit, number = divmod(number, value)
         if digit:
-            out += ("零" if gap and out else "") + ("" if unit == "十" and digit == 1 and not out else signs[digit]) + unit
+            out += (
+                ("零" if gap and out else "")
+                + ("" if unit == "十" and digit == 1 and not out else signs[digit])
+                + unit
+            )
             gap = False
         else:
             gap = True
@@ -104,7 +114,9 @@ def chinese(number: int) -> str:
 
 
 def hebrew(number: int) -> str:
-    """Hebrew numerals below one thousand."""
+    """Hebrew numerals; thousands stand before a mark of their own."""
+    if number >= 1000:
+        return hebrew(number // 1000) + "׳" + hebrew(number % 1000)
     out = ""
     for value, sign in zip((400, 300, 200, 100), "תשרק", strict=True):
         while number >= value:

@@ -162,7 +162,12 @@ def lists(page: Page, lines: list[str]) -> str:
         deeper: list[str] = []
         if content[:1] in LIST_TAGS and line[0] != ";":
             deeper, content = [content], ""
-        while index < len(lines) and lines[index][0] == line[0] and lines[index][1:2] in LIST_TAGS and line[0] != ";":
+        while (
+            index < len(lines)
+            and lines[index][0] == line[0]
+            and lines[index][1:2] in LIST_TAGS
+            and line[0] != ";"
+        ):
             deeper.append(lines[index][1:])
             index += 1
         if line[0] == ";" and ": " in content:
@@ -183,7 +188,9 @@ def _gallery(page: Page, given: dict[str, str], body: str) -> str:
         f"data-mw='{mw}' id=\"{page.element_id()}\">"
     ]
     if "caption" in given:
-        out.append(f'<li class="gallerycaption" id="{page.element_id()}">{inline.expand(page, given["caption"])}</li>')
+        out.append(
+            f'<li class="gallerycaption" id="{page.element_id()}">{inline.expand(page, given["caption"])}</li>'
+        )
     for line in body.strip().split("\n"):
         name, _, caption = line.partition("|")
         picture = inline.image(page, f"{name}|120px")
@@ -242,7 +249,8 @@ def _table_rows(lines: list[str]) -> tuple[str, list[tuple[str, list[tuple[str, 
 
 
 def _cell(page: Page, tag: str, raw: str) -> str:
-    parts = inline.split_arguments(raw) if "{|" not in raw else [raw]
+    # Only what stands before the first "|" of the cell's first line can be attributes.
+    parts = inline.split_arguments(raw.split("\n")[0]) if not raw.lstrip().startswith("{|") else [raw]
     given = ""
     if len(parts) > 1 and inline.attributes(parts[0]) and "[" not in parts[0] and "{" not in parts[0]:
         given = "".join(f' {k}="{html.escape(v)}"' for k, v in inline.attributes(parts[0]).items())

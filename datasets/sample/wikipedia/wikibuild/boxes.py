@@ -10,7 +10,9 @@ from wikibuild.templates import Call, Template, reference_list, text
 HATNOTE_CSS = ".mw-parser-output .hatnote{font-style:italic}.mw-parser-output div.hatnote{padding-left:1.6em;margin-bottom:0.5em}"
 INFOBOX_CSS = ".mw-parser-output .infobox{border:1px solid #a2a9b1;float:right;width:22em}.mw-parser-output .infobox-label{text-align:left}"
 NAVBOX_CSS = ".mw-parser-output .navbox{border:1px solid #a2a9b1;width:100%;clear:both;font-size:88%;text-align:center}.mw-parser-output .hlist li{display:inline}"
-AMBOX_CSS = ".mw-parser-output .ambox{border:1px solid #a2a9b1;border-left:10px solid #36c;background-color:#fbfbfb}"
+AMBOX_CSS = (
+    ".mw-parser-output .ambox{border:1px solid #a2a9b1;border-left:10px solid #36c;background-color:#fbfbfb}"
+)
 
 
 def _style(page: Page, call: Call, name: str, css: str) -> str:
@@ -25,7 +27,9 @@ def hatnote(words: str) -> Template:
         shown = html.escape(words, quote=False)
         for index in range(1, 4):
             value = call.get(index)
-            shown = shown.replace(f"[{index}]", page.link(value, html.escape(value), with_id=False) if value else "")
+            shown = shown.replace(
+                f"[{index}]", page.link(value, html.escape(value), with_id=False) if value else ""
+            )
             shown = shown.replace(f"{{{index}}}", text(page, value))
         style = _style(page, call, "Module:Hatnote/styles.css", HATNOTE_CSS)
         return f'{style}<div role="note" class="hatnote navigation-not-searchable"{call.more} id="{page.element_id()}">{shown}</div>'
@@ -46,7 +50,9 @@ def infobox(page: Page, call: Call) -> str:
     """A table of facts: ``name``, ``image``, ``caption``; every other argument is a row, ``header1 = …`` a header."""
     style = _style(page, call, "Module:Infobox/styles.css", INFOBOX_CSS)
     given = dict(call.named)
-    rows = [f'<tr><th colspan="2" class="infobox-above">{text(page, given.pop("name", page.title))}</th></tr>']
+    rows = [
+        f'<tr><th colspan="2" class="infobox-above">{text(page, given.pop("name", page.title))}</th></tr>'
+    ]
     if "image" in given:
         from wikibuild import inline
 
@@ -61,9 +67,15 @@ def infobox(page: Page, call: Call) -> str:
         items = [item.strip(" *") for item in content.split("\n") if item.strip()]
         shown = text(page, content)
         if len(items) > 1:
-            shown = '<div class="plainlist"><ul>' + "".join(f"<li>{text(page, i)}</li>" for i in items) + "</ul></div>"
+            shown = (
+                '<div class="plainlist"><ul>'
+                + "".join(f"<li>{text(page, i)}</li>" for i in items)
+                + "</ul></div>"
+            )
         name = html.escape(label.replace("_", " "))
-        rows.append(f'<tr><th scope="row" class="infobox-label">{name}</th><td class="infobox-data">{shown}</td></tr>')
+        rows.append(
+            f'<tr><th scope="row" class="infobox-label">{name}</th><td class="infobox-data">{shown}</td></tr>'
+        )
     return f'{style}<table class="infobox"{call.more} id="{page.element_id()}"><tbody>{"".join(rows)}</tbody></table>'
 
 
@@ -83,7 +95,9 @@ def navbox(page: Page, call: Call) -> str:
     )
     rows = []
     for index, (label, content) in enumerate(given.items()):
-        items = "".join(f"<li>{text(page, item.strip(' *'))}</li>" for item in content.split("\n") if item.strip())
+        items = "".join(
+            f"<li>{text(page, item.strip(' *'))}</li>" for item in content.split("\n") if item.strip()
+        )
         parity = ("odd", "even")[index % 2]
         rows.append(
             f'<tr><th scope="row" class="navbox-group" style="width:1%">{html.escape(label)}</th>'
@@ -154,13 +168,16 @@ def disambiguation(page: Page, call: Call) -> str:
     name = {"de": "Begriffsklärung", "en": "Disambiguation pages"}[page.site.language]
     return (
         f'<table id="disambigbox" class="metadata plainlinks dmbox dmbox-disambig" role="presentation"{call.mark}><tbody><tr>'
-        f'<td class="mbox-text" style="font-style:italic;">{words}</td></tr></tbody></table>' + page.category_link(name, call.about)
+        f'<td class="mbox-text" style="font-style:italic;">{words}</td></tr></tbody></table>'
+        + page.category_link(name, call.about)
     )
 
 
 def hidden(category: str) -> Template:
     """A template that only sets a category."""
-    return lambda page, call: f'<span{call.mark} id="{page.element_id()}"></span>' + page.category_link(category, call.about)
+    return lambda page, call: (
+        f'<span{call.mark} id="{page.element_id()}"></span>' + page.category_link(category, call.about)
+    )
 
 
 def authority(page: Page, call: Call) -> str:

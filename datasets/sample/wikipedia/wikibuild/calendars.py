@@ -24,6 +24,10 @@ def easter(year: int) -> datetime.date:
     return datetime.date(year, month, day + 1)
 
 
+def _day(date: datetime.date) -> str:
+    return f"{date.day} {calendar.month_name[date.month]}"
+
+
 def _months(year: int) -> str:
     """The calendar as a table whose cells hold tables, one for each month."""
     out = ['{| class="wikitable" style="text-align:center"', "|+ Calendar for such a year"]
@@ -45,7 +49,11 @@ def year_kind(first: int, leap: bool) -> Source:
     word = "Leap" if leap else "Common"
     title = f"{word} year starting on {DAYS[first]}"
     voice = Voice(title)
-    cycle = [y for y in range(1800, 2200) if calendar.isleap(y) == leap and datetime.date(y, 1, 1).weekday() == first]
+    cycle = [
+        y
+        for y in range(1800, 2200)
+        if calendar.isleap(y) == leap and datetime.date(y, 1, 1).weekday() == first
+    ]
     year = next(y for y in cycle if y >= 1990)
     thirteenths = [calendar.month_name[m] for m in range(1, 13) if datetime.date(year, m, 13).weekday() == 4]
     last = datetime.date(year, 12, 31)
@@ -53,10 +61,16 @@ def year_kind(first: int, leap: bool) -> Source:
     lead = voice.say(
         f"A '''{title[0].lower() + title[1:]}''' is any year of {366 if leap else 365} days that begins on {DAYS[first]}, 1 January, and ends on {DAYS[last.weekday()]}, 31 December.",
         f"In the [[Gregorian calendar]], a '''{title[0].lower() + title[1:]}''' has {366 if leap else 365} days; its first day is a {DAYS[first]}, its last a {DAYS[last.weekday()]}.",
-        f"Years with {'a' if leap else 'no'} 29 February whose 1 January is a {DAYS[first]} are called '''{title[0].lower() + title[1:]}'''.".replace("called '''common year", "called '''common years").replace("called '''leap year", "called '''leap years").replace("years starting", "years starting"),
+        f"Years with {'a' if leap else 'no'} 29 February whose 1 January is a {DAYS[first]} are called '''{title[0].lower() + title[1:]}'''.".replace(
+            "called '''common year", "called '''common years"
+        )
+        .replace("called '''leap year", "called '''leap years")
+        .replace("years starting", "years starting"),
     )
     friday = voice.say(
-        f"Such a year has {in_words(len(thirteenths))} [[Friday the 13th|Fridays the thirteenth]]: in {listed(thirteenths)}." if len(thirteenths) > 1 else f"The only [[Friday the 13th|Friday the thirteenth]] of such a year falls in {thirteenths[0]}.",
+        f"Such a year has {in_words(len(thirteenths))} [[Friday the 13th|Fridays the thirteenth]]: in {listed(thirteenths)}."
+        if len(thirteenths) > 1
+        else f"The only [[Friday the 13th|Friday the thirteenth]] of such a year falls in {thirteenths[0]}.",
         f"The 13th day is a Friday in {listed(thirteenths)}" + (" only." if len(thirteenths) == 1 else "."),
     )
     share = len(cycle) / 4
@@ -76,10 +90,16 @@ def year_kind(first: int, leap: bool) -> Source:
     same = [calendar.month_name[m] for m in range(2, 13) if datetime.date(year, m, 1).weekday() == first]
     months = f"The month{'s' if len(same) > 1 else ''} of {listed(same)} begin{'' if len(same) > 1 else 's'} on the same day of the week as January."
     rows = "\n".join(
-        f"|-\n| {y} || {ordinal((easter(y) - datetime.date(y, 1, 1)).days + 1)} || {easter(y).day} {calendar.month_name[easter(y).month]} || {easter(y) + datetime.timedelta(days=49):%d %B}"
+        f"|-\n| {y} || {ordinal((easter(y) - datetime.date(y, 1, 1)).days + 1)} || {_day(easter(y))} || {_day(easter(y) + datetime.timedelta(days=49))}"
         for y in cycle
         if 1900 <= y < 2100
     )
     table = f'{{| class="wikitable sortable"\n|+ Such years from 1900 to 2099\n! Year !! Easter is the … day !! Easter Sunday !! Whit Sunday\n{rows}\n|}}'
     facts = "\n\n".join(voice.order([friday, frequency, iso, dooms, months]))
-    return Source(title, f"{lead} The most recent one from 1990 on was or will be {year}.\n\n== {voice.say('Facts', 'Characteristics', 'Days of the week')} ==\n{facts}\n\n== Calendar ==\n{_months(year)}\n\n== List ==\n{table}\n\n[[Category:Years by weekday]]".replace("The most recent one from 1990 on was or will be", voice.say("An example is the year", "To this kind belongs the year", "One of them is")))
+    return Source(
+        title,
+        f"{lead} The most recent one from 1990 on was or will be {year}.\n\n== {voice.say('Facts', 'Characteristics', 'Days of the week')} ==\n{facts}\n\n== Calendar ==\n{_months(year)}\n\n== List ==\n{table}\n\n[[Category:Years by weekday]]".replace(
+            "The most recent one from 1990 on was or will be",
+            voice.say("An example is the year", "To this kind belongs the year", "One of them is"),
+        ),
+    )

@@ -41,7 +41,9 @@ def highlighted(language: str, source: str) -> str:
 
 def inline(page: Page, language: str, source: str) -> str:
     """Code within a sentence."""
-    mw = data_mw({"name": "syntaxhighlight", "attrs": {"lang": language, "inline": ""}, "body": {"extsrc": source}})
+    mw = data_mw(
+        {"name": "syntaxhighlight", "attrs": {"lang": language, "inline": ""}, "body": {"extsrc": source}}
+    )
     return (
         f'<code class="mw-highlight mw-highlight-lang-{language} mw-content-ltr" dir="ltr" '
         f'typeof="mw:Extension/syntaxhighlight" about="{page.about()}" data-mw=\'{mw}\' id="{page.element_id()}">'
@@ -52,7 +54,9 @@ def inline(page: Page, language: str, source: str) -> str:
 def block(page: Page, language: str, source: str) -> str:
     """A listing of its own."""
     source = source.strip("\n")
-    mw = data_mw({"name": "syntaxhighlight", "attrs": {"lang": language}, "body": {"extsrc": f"\n{source}\n"}})
+    mw = data_mw(
+        {"name": "syntaxhighlight", "attrs": {"lang": language}, "body": {"extsrc": f"\n{source}\n"}}
+    )
     return (
         f'<div class="mw-highlight mw-highlight-lang-{language} mw-content-ltr" dir="ltr" '
         f'typeof="mw:Extension/syntaxhighlight" about="{page.about()}" data-mw=\'{mw}\' id="{page.element_id()}">'

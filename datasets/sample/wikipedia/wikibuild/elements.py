@@ -56,7 +56,7 @@ ELEMENTS = (
     Element(82, "Pb", "Lead", 207.2, 14, 6, 600.61, 2022, 11.34, "Beads of lead from Anatolia are some eight thousand years old.", "Batteries for cars use four fifths of it.", "The Romans made water pipes of it, and ''plumber'' comes from ''plumbum''."),
 )  # fmt: skip
 CORES = ((86, "Rn"), (54, "Xe"), (36, "Kr"), (18, "Ar"), (10, "Ne"), (2, "He"))
-ORDER = "1s 2s 2p 3s 3p 4s 3d 4p 5s 4d 5p 6s 4f 5d 6p".split()
+ORDER = ["1s", "2s", "2p", "3s", "3p", "4s", "3d", "4p", "5s", "4d", "5p", "6s", "4f", "5d", "6p"]
 MOVED = {29: ("3d", "4s"), 47: ("4d", "5s"), 79: ("5d", "6s")}
 
 
@@ -70,13 +70,19 @@ def configuration(number: int) -> list[tuple[str, int]]:
     if number in MOVED:
         gains, loses = MOVED[number]
         filled[gains], filled[loses] = filled[gains] + 1, filled[loses] - 1
-    return [(shell, count) for shell, count in sorted(filled.items()) if count]
+    return [
+        (shell, count)
+        for shell, count in sorted(filled.items(), key=lambda item: (item[0][0], "spdf".index(item[0][1])))
+        if count
+    ]
 
 
 def _short(number: int) -> str:
     core, name = next(((n, s) for n, s in CORES if n < number), (0, ""))
     inner = dict(configuration(core)) if core else {}
-    outer = [f"{shell}<sup>{count}</sup>" for shell, count in configuration(number) if inner.get(shell) != count]
+    outer = [
+        f"{shell}<sup>{count}</sup>" for shell, count in configuration(number) if inner.get(shell) != count
+    ]
     return (f"[{name}] " if name else "") + " ".join(outer)
 
 
@@ -87,17 +93,31 @@ def article(e: Element) -> Source:
     low = plain.lower()
     state = "gas" if e.boils < 298 else "liquid" if e.melts < 298 else "solid"
     celsius = [round(k - 273.15, 1) for k in (e.melts, e.boils)]
-    lead = voice.say(
-        f"'''{plain}''' is a [[chemical element]] with the symbol '''{e.symbol}''' and the [[atomic number]] {e.number}.",
-        f"'''{plain}''' (symbol '''{e.symbol}''') is the {ordinal(e.number)} element of the [[periodic table]].",
-        f"The element '''{low}''', whose symbol is '''{e.symbol}''', has {in_words(e.number)} proton{'s' if e.number > 1 else ''} in the nucleus of each atom.",
-    ) + voice.say(f" Under ordinary conditions it is a {state}.", f" At room temperature and normal pressure it occurs as a {state}.") + " " + e.lore
-    place = voice.say(f"It stands in group {e.group} and period {e.period} of the periodic table.", f"In the table of the elements it is found in the {ordinal(e.period)} row and the {ordinal(e.group)} column.")
-    place += voice.say(f" The electrons of a free atom are arranged as {_short(e.number)}.", f" Its electron configuration is {_short(e.number)}.")
+    lead = (
+        voice.say(
+            f"'''{plain}''' is a [[chemical element]] with the symbol '''{e.symbol}''' and the [[atomic number]] {e.number}.",
+            f"'''{plain}''' (symbol '''{e.symbol}''') is the {ordinal(e.number)} element of the [[periodic table]].",
+            f"The element '''{low}''', whose symbol is '''{e.symbol}''', has {in_words(e.number)} proton{'s' if e.number > 1 else ''} in the nucleus of each atom.",
+        )
+        + voice.say(
+            f" Under ordinary conditions it is a {state}.",
+            f" At room temperature and normal pressure it occurs as a {state}.",
+        )
+        + " "
+        + e.lore
+    )
+    place = voice.say(
+        f"It stands in group {e.group} and period {e.period} of the periodic table.",
+        f"In the table of the elements it is found in the {ordinal(e.period)} row and the {ordinal(e.group)} column.",
+    )
+    place += voice.say(
+        f" The electrons of a free atom are arranged as {_short(e.number)}.",
+        f" Its electron configuration is {_short(e.number)}.",
+    )
     moles = 100 / e.mass
     amount = voice.say(
         f"The [[standard atomic weight]] is {e.mass:g}, so that 100 grams contain {moles:.3g} moles, or about {{{{val|{moles * 6.02214:.3g}|e=23}}}} atoms.",
-        f"One [[Mole (unit)|mole]] weighs {e.mass:g} grams; a single atom has on average the mass\n\n<math display=\"block\">m = \\frac{{{e.mass:g} \\, \\text{{g/mol}}}}{{6.022 \\times 10^{{23}} \\, \\text{{mol}}^{{-1}}}} \\approx {e.mass / 6.02214:.3f} \\times 10^{{-23}} \\, \\text{{g}}.</math>",
+        f'One [[Mole (unit)|mole]] weighs {e.mass:g} grams; a single atom has on average the mass\n\n<math display="block">m = \\frac{{{e.mass:g} \\, \\text{{g/mol}}}}{{6.022 \\times 10^{{23}} \\, \\text{{mol}}^{{-1}}}} \\approx {e.mass / 6.02214:.3f} \\times 10^{{-23}} \\, \\text{{g}}.</math>',
     )
     heat = voice.say(
         f"It melts at {{{{val|{e.melts:g}|u=K}}}} ({celsius[0]:g} °C) and boils at {{{{val|{e.boils:g}|u=K}}}} ({celsius[1]:g} °C).",
@@ -112,12 +132,43 @@ def article(e: Element) -> Source:
         heat += f" At 0 °C a litre of the gas weighs {e.density:g} g, against 1.293 g for air: it is {'lighter' if e.density < 1.293 else 'heavier'} than the air."
     else:
         edge = (1000 / e.density) ** (1 / 3)
-        heat += voice.say(f" The density is {e.density:g} {unit}; a kilogram makes a cube with edges of {edge / 1:.1f} cm.".replace(f"{edge / 1:.1f} cm", f"{edge:.1f} cm"), f" With {e.density:g} {unit} it is {e.density:.2g} times as dense as water.")
+        heat += voice.say(
+            f" The density is {e.density:g} {unit}; a kilogram makes a cube with edges of {edge / 1:.1f} cm.".replace(
+                f"{edge / 1:.1f} cm", f"{edge:.1f} cm"
+            ),
+            f" With {e.density:g} {unit} it is {e.density:.1f} times as dense as water.",
+        )
     filled = configuration(e.number)
     shells = [sum(c for s, c in filled if s[0] == str(k)) for k in range(1, 7)]
-    rows = [[str(k), "KLMNOP"[k - 1], str(count), ", ".join(f"{s}<sup>{c}</sup>" for s, c in filled if s[0] == str(k))] for k, count in enumerate(shells, 1) if count]
-    electrons = table(f"Electrons of the {low} atom", ["Shell", "Letter", "Electrons", "Subshells"], rows, "text-align:center")
-    box = f"{{{{Infobox element\n|name={plain}, {{{{chem2|{e.symbol}}}}}\n|image={plain} sample.jpg\n|header1=General\n|Atomic number={e.number}\n|Standard atomic weight={e.mass:g}\n|Group, period={e.group}, {e.period}\n|header2=Physical properties\n|Phase={state}\n|Melting point={e.melts:g} K\n|Boiling point={e.boils:g} K\n|Density={e.density:g} {unit}\n}}}}"
-    parts = voice.order([f"== {voice.say('History', 'Discovery')} ==\n{e.found}<ref>{{{{cite book|last=Emsley|first=John|year=2001|title=Nature's Building Blocks|publisher=Oxford University Press}}}}</ref>", f"== {voice.say('Use', 'Applications', 'Uses')} ==\n{e.uses}"])
+    rows = [
+        [
+            str(k),
+            "KLMNOP"[k - 1],
+            str(count),
+            ", ".join(f"{s}<sup>{c}</sup>" for s, c in filled if s[0] == str(k)),
+        ]
+        for k, count in enumerate(shells, 1)
+        if count
+    ]
+    electrons = table(
+        f"Electrons of the {low} atom",
+        ["Shell", "Letter", "Electrons", "Subshells"],
+        rows,
+        "text-align:center",
+    )
+    melting = "none at normal pressure" if e.name in ("Carbon", "Helium") else f"{e.melts:g} K"
+    box = f"{{{{Infobox element\n|name={plain}, {{{{chem2|{e.symbol}}}}}\n|image={plain} sample.jpg\n|header1=General\n|Atomic number={e.number}\n|Standard atomic weight={e.mass:g}\n|Group, period={e.group}, {e.period}\n|header2=Physical properties\n|Phase={state}\n|Melting point={melting}\n|Boiling point={e.boils:g} K\n|Density={e.density:g} {unit}\n}}}}"
+    parts = voice.order(
+        [
+            f"== {voice.say('History', 'Discovery')} ==\n{e.found}<ref>{{{{cite book|last=Emsley|first=John|year=2001|title=Nature's Building Blocks|publisher=Oxford University Press}}}}</ref>",
+            f"== {voice.say('Use', 'Applications', 'Uses')} ==\n{e.uses}",
+        ]
+    )
     hat = "{{other uses|Mercury (disambiguation)}}\n" if "(" in e.name else ""
-    return Source(e.name, f"{hat}{box}\n{lead}\n\n== Atom ==\n{place} {amount}\n\n{electrons}\n\n== Physical properties ==\n{heat}\n\n" + "\n\n".join(parts) + "\n\n== References ==\n{{reflist}}\n[[Category:Chemical elements]]", (f"{e.symbol} (element)",))
+    return Source(
+        e.name,
+        f"{hat}{box}\n{lead}\n\n== Atom ==\n{place} {amount}\n\n{electrons}\n\n== Physical properties ==\n{heat}\n\n"
+        + "\n\n".join(parts)
+        + "\n\n== References ==\n{{reflist}}\n[[Category:Chemical elements]]",
+        (f"{e.symbol} (element)",),
+    )

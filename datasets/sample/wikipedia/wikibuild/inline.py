@@ -115,12 +115,16 @@ def expand(page: Page, text: str, *, with_ids: bool = True) -> str:
             address, _, label = text[start + 1 : end].partition(" ")
             position = end + 1
             shown = expand(page, label, with_ids=with_ids) if label else "[1]"
-            out.append(f'<a rel="mw:ExtLink nofollow" href="{html.escape(address)}" class="external text"{identity()}>{shown}</a>')
+            out.append(
+                f'<a rel="mw:ExtLink nofollow" href="{html.escape(address)}" class="external text"{identity()}>{shown}</a>'
+            )
         elif token == "<!--":
             position = text.index("-->", start) + 3
             out.append(text[start:position])
         elif match[4]:
-            out.append(f'<span typeof="mw:Entity"{identity()}>{html.escape(html.unescape(token), quote=False)}</span>')
+            out.append(
+                f'<span typeof="mw:Entity"{identity()}>{html.escape(html.unescape(token), quote=False)}</span>'
+            )
         else:
             position = _tag(page, text, match, out, with_ids)
     out.append(html.escape(text[position:], quote=False))
@@ -185,7 +189,9 @@ def image(page: Page, body: str) -> str:
     sizes = [int(option[:-2]) for option in options if re.fullmatch(r"\d+px", option)]
     sides = [option for option in options if option in ("left", "right", "center", "none")]
     used = {"thumb", "frameless", "upright", "left", "right", "center", "none"}
-    captions = [o for o in options if o not in used and not o.startswith("alt=") and not re.fullmatch(r"\d+px", o)]
+    captions = [
+        o for o in options if o not in used and not o.startswith("alt=") and not re.fullmatch(r"\d+px", o)
+    ]
     digest = hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()
     width = sizes[0] if sizes else 220
     height = width * (60 + int(digest[:2], 16) % 60) // 100
@@ -193,7 +199,7 @@ def image(page: Page, body: str) -> str:
     page.images.append(name)
     picture = (
         f'<a href="./File:{html.escape(name)}" class="mw-file-description" id="{page.element_id()}">'
-        f'<img{f" alt=" + chr(34) + html.escape(alt) + chr(34) if alt else ""} resource="./File:{html.escape(name)}" '
+        f'<img{" alt=" + chr(34) + html.escape(alt) + chr(34) if alt else ""} resource="./File:{html.escape(name)}" '
         f'src="{folder}/{width}px-{html.escape(name)}" decoding="async" data-file-width="{width * 4}" '
         f'data-file-height="{height * 4}" data-file-type="drawing" height="{height}" width="{width}" '
         f'srcset="{folder}/{width * 3 // 2}px-{html.escape(name)} 1.5x, {folder}/{width * 2}px-{html.escape(name)} 2x" '

@@ -34,13 +34,20 @@ def cite(page: Page, call: Call) -> str:
     pieces.append(title)
     if "journal" in given:
         volume = f" <b>{given['volume']}</b>" if "volume" in given else ""
-        pieces.append(f"<i>{text(page, given['journal'])}</i>{volume}" + (f": {given['pages']}" if "pages" in given else ""))
+        pieces.append(
+            f"<i>{text(page, given['journal'])}</i>{volume}"
+            + (f": {given['pages']}" if "pages" in given else "")
+        )
     if "publisher" in given:
         pieces.append(text(page, given["publisher"]))
     if kind == "book" and "pages" in given:
-        pieces.append(f"pp.<span typeof=\"mw:Entity\">\u00a0</span>{given['pages']}")
+        pieces.append(f'pp.<span typeof="mw:Entity">\u00a0</span>{given["pages"]}')
     coins = f"ctx_ver=Z39.88-2004&rft.genre={kind}&rft.btitle={given['title'].replace(' ', '+')}&rft.au={author.replace(' ', '+')}"
-    style = page.style_sheet("Module:Citation/CS1/styles.css", CITATION_CSS, call.mark.replace("mw:Transclusion", "mw:Extension/templatestyles mw:Transclusion"))
+    style = page.style_sheet(
+        "Module:Citation/CS1/styles.css",
+        CITATION_CSS,
+        call.mark.replace("mw:Transclusion", "mw:Extension/templatestyles mw:Transclusion"),
+    )
     anchor = "CITEREF" + re.sub(r"\W", "", given.get("last", "") + given.get("year", ""))
     return (
         f'{style}<cite id="{anchor}" class="citation {kind} cs1"{call.more}>{". ".join(p for p in pieces if p)}.</cite>'
@@ -55,7 +62,8 @@ def language(page: Page, call: Call) -> str:
     tag = "i" if code in ("la", "de", "fr", "it", "es", "nl") else "span"
     return (
         f'<span title="{LANGUAGES[code]}-language text"{call.mark}><{tag} lang="{code}"{direction}>'
-        f"{text(page, call.get(2))}</{tag}></span>" + page.category_link(f"Articles containing {LANGUAGES[code]}-language text", call.about)
+        f"{text(page, call.get(2))}</{tag}></span>"
+        + page.category_link(f"Articles containing {LANGUAGES[code]}-language text", call.about)
     )
 
 
@@ -114,7 +122,11 @@ def ipa(page: Page, call: Call) -> str:
 
 def value(page: Page, call: Call) -> str:
     """``{{val|6.02|e=23|u=m}}``: a number with its power of ten and its unit."""
-    power = f'<span style="margin-left:0.25em;margin-right:0.15em;">×</span>10<sup>{call.named["e"].replace("-", "−")}</sup>' if "e" in call.named else ""
+    power = (
+        f'<span style="margin-left:0.25em;margin-right:0.15em;">×</span>10<sup>{call.named["e"].replace("-", "−")}</sup>'
+        if "e" in call.named
+        else ""
+    )
     unit = f'<span typeof="mw:Entity">\u00a0</span>{text(page, call.named["u"])}' if "u" in call.named else ""
     return f'<span class="nowrap"{call.mark}>{call.get(1)}{power}{unit}</span>'
 
@@ -126,8 +138,14 @@ def circa(page: Page, call: Call) -> str:
 
 def fact(page: Page, call: Call) -> str:
     """A request for a source."""
-    dated = page.category_link(f"Articles with unsourced statements from {call.named.get('date', 'April 2024')}", call.about)
-    asked = page.link("Wikipedia:Citation needed", f'<span title="This claim needs a reference ({call.named.get("date", "April 2024")})">citation needed</span>', with_id=False)
+    dated = page.category_link(
+        f"Articles with unsourced statements from {call.named.get('date', 'April 2024')}", call.about
+    )
+    asked = page.link(
+        "Wikipedia:Citation needed",
+        f'<span title="This claim needs a reference ({call.named.get("date", "April 2024")})">citation needed</span>',
+        with_id=False,
+    )
     return f'<sup class="noprint Inline-Template Template-Fact" style="white-space:nowrap;"{call.mark}>[<i>{asked}</i>]</sup>{dated}'
 
 
@@ -146,7 +164,9 @@ def coordinates(page: Page, call: Call) -> str:
         shown.append(f"{seconds // 3600}°{seconds // 60 % 60:02d}′{seconds % 60:02d}″{side[number < 0]}")
     decimal = " ".join(f"{abs(n):g}°{side[n < 0]}" for n, side in zip(numbers, sides, strict=True))
     css = ".mw-parser-output .geo-default,.mw-parser-output .geo-dms,.mw-parser-output .geo-dec{display:inline}.mw-parser-output .geo-nondefault,.mw-parser-output .geo-multi-punct{display:none}"
-    style = page.style_sheet("Module:Coordinates/styles.css", css, f' typeof="mw:Extension/templatestyles"{call.more}')
+    style = page.style_sheet(
+        "Module:Coordinates/styles.css", css, f' typeof="mw:Extension/templatestyles"{call.more}'
+    )
     inside = "title" in call.named.get("display", "")
     place = ' id="coordinates"' if inside else ""
     return (

@@ -25,7 +25,14 @@ INTERVALS = {
     "Octave": (12, Fraction(2, 1), Fraction(2, 1), "a perfect consonance", "Notes an octave apart are heard as the same note in another register, and in most systems of notation they bear the same name."),
 }  # fmt: skip
 INVERSIONS = {s: n for n, (s, *_) in INTERVALS.items()} | {0: "Unison"}
-BASES = {2: "Binary number", 3: "Ternary numeral system", 8: "Octal", 12: "Duodecimal", 16: "Hexadecimal", 60: "Sexagesimal"}
+BASES = {
+    2: "Binary number",
+    3: "Ternary numeral system",
+    8: "Octal",
+    12: "Duodecimal",
+    16: "Hexadecimal",
+    60: "Sexagesimal",
+}
 BASE_NOTES = {
     2: "[[Gottfried Wilhelm Leibniz]] described the system in 1703 and compared it with the hexagrams of the ''[[I Ching]]'' ({{lang|zh|易經}}). Since a switch is either open or closed, all modern computers reckon in base two.",
     3: "With the digits −1, 0 and 1, the ''balanced'' form needs no sign for negative numbers. The Soviet computer [[Setun]] of 1958 worked with it. Of all integer bases three is the most economical, being nearest to the number <math>e</math>.",
@@ -53,10 +60,14 @@ def interval(title: str) -> Source:
     )
     difference = cents(just) - tempered
     sign = "narrower" if difference > 0 else "wider"
-    size = f"In [[just intonation]] its two notes have the frequency ratio {just.numerator}:{just.denominator}, or\n\n<math display=\"block\">1200 \\log_2 \\frac{{{just.numerator}}}{{{just.denominator}}} \\approx {cents(just):.2f}</math>\n\n[[Cent (music)|cents]]. "
-    size += "In equal temperament it has the same size." if abs(difference) < 0.005 else voice.say(
-        f"In [[equal temperament]] the ratio is <math>2^{{{semitones}/12}} \\approx {2 ** (semitones / 12):.5f}</math>, that is {tempered} cents; the tempered interval is {sign} than the just one by {abs(difference):.2f} cents.",
-        f"The tempered interval of {tempered} cents, with the ratio <math>2^{{{semitones}/12}}</math>, is {abs(difference):.2f} cents {sign}.",
+    size = f'In [[just intonation]] its two notes have the frequency ratio {just.numerator}:{just.denominator}, or\n\n<math display="block">1200 \\log_2 \\frac{{{just.numerator}}}{{{just.denominator}}} \\approx {cents(just):.2f}</math>\n\n[[Cent (music)|cents]]. '
+    size += (
+        "In equal temperament it has the same size."
+        if abs(difference) < 0.005
+        else voice.say(
+            f"In [[equal temperament]] the ratio is <math>2^{{{semitones}/12}} \\approx {2 ** (semitones / 12):.5f}</math>, that is {tempered} cents; the tempered interval is {sign} than the just one by {abs(difference):.2f} cents.",
+            f"The tempered interval of {tempered} cents, with the ratio <math>2^{{{semitones}/12}}</math>, is {abs(difference):.2f} cents {sign}.",
+        )
     )
     if pythagorean != just:
         size += voice.say(
@@ -75,10 +86,27 @@ def interval(title: str) -> Source:
     )
     rows = [[PITCHES[i], PITCHES[(i + semitones) % 12]] for i in range(12)]
     pairs = table(f"The {low} from every note", ["Lower note", "Upper note"], rows, "text-align:center")
-    sizes = table("Sizes", ["Tuning", "Ratio", "Cents"], [["Just", f"{just.numerator}:{just.denominator}", f"{cents(just):.3f}"], ["Pythagorean", f"{pythagorean.numerator}:{pythagorean.denominator}", f"{cents(pythagorean):.3f}"], ["Equal temperament", f"2<sup>{semitones}/12</sup>:1", f"{tempered:.3f}"]])
+    sizes = table(
+        "Sizes",
+        ["Tuning", "Ratio", "Cents"],
+        [
+            ["Just", f"{just.numerator}:{just.denominator}", f"{cents(just):.3f}"],
+            [
+                "Pythagorean",
+                f"{pythagorean.numerator}:{pythagorean.denominator}",
+                f"{cents(pythagorean):.3f}",
+            ],
+            ["Equal temperament", f"2<sup>{semitones}/12</sup>:1", f"{tempered:.3f}"],
+        ],
+    )
     parts = voice.order([f"== Use ==\n{note}", f"== Inversion ==\n{inversion}", f"== Sound ==\n{sound}"])
     box = f"{{{{Infobox interval\n|name={title}\n|Inverse=[[{inverse}]]\n|Semitones={semitones}\n|Just ratio={just.numerator}:{just.denominator}\n|Cents={tempered} (tempered), {cents(just):.1f} (just)\n}}}}"
-    return Source(title, f"{box}\n{lead}\n\n== Size ==\n{size}\n\n{sizes}\n\n" + "\n\n".join(parts) + f"\n\n== Table ==\n{pairs}\n\n== See also ==\n* [[Circle of fifths]]\n\n[[Category:Intervals (music)]]")
+    return Source(
+        title,
+        f"{box}\n{lead}\n\n== Size ==\n{size}\n\n{sizes}\n\n"
+        + "\n\n".join(parts)
+        + f"\n\n== Table ==\n{pairs}\n\n== See also ==\n* [[Circle of fifths]]\n\n[[Category:Intervals (music)]]",
+    )
 
 
 def numeral_system(base: int) -> Source:
@@ -90,11 +118,23 @@ def numeral_system(base: int) -> Source:
         f"'''{title}''' notation is a [[positional numeral system]] with the base {in_words(base)}.",
         f"The '''{name.removesuffix(' number').removesuffix(' numeral system')}''' system represents numbers by powers of {in_words(base)}.",
     )
-    rule = f"A string of digits <math>d_k \\ldots d_1 d_0</math> stands for\n\n<math display=\"block\">\\sum_{{i=0}}^{{k}} d_i \\cdot {base}^i .</math>\n\nThe year 2024, for instance, is written {{{{math|1={in_base(2024, base)}<sub>{base}</sub>}}}}, since " + " + ".join(f"{int(d, 36)} × {base}<sup>{len(in_base(2024, base)) - 1 - i}</sup>" for i, d in enumerate(in_base(2024, base)) if d != "0") + " = 2024."
+    rule = (
+        f'A string of digits <math>d_k \\ldots d_1 d_0</math> stands for\n\n<math display="block">\\sum_{{i=0}}^{{k}} d_i \\cdot {base}^i .</math>\n\nThe year 2024, for instance, is written {{{{math|1={in_base(2024, base)}<sub>{base}</sub>}}}}, since '
+        + " + ".join(
+            f"{int(d, 36)} × {base}<sup>{len(in_base(2024, base)) - 1 - i}</sup>"
+            for i, d in enumerate(in_base(2024, base))
+            if d != "0"
+        )
+        + " = 2024."
+    )
     size = min(base, 16)
     header = ["×", *[in_base(k, base) for k in range(1, size)]] if base > 2 else ["×", "1", "10", "11"]
     numbers = range(1, size) if base > 2 else range(1, 4)
-    products = table(f"Multiplication in base {base}", header, [[f"'''{in_base(i, base)}'''", *[in_base(i * j, base) for j in numbers]] for i in numbers])
+    products = table(
+        f"Multiplication in base {base}",
+        header,
+        [[f"'''{in_base(i, base)}'''", *[in_base(i * j, base) for j in numbers]] for i in numbers],
+    )
     rows = []
     for denominator in range(2, 17):
         once, cycle = fraction_digits(1, denominator, base)
@@ -106,4 +146,8 @@ def numeral_system(base: int) -> Source:
         f"A fraction in lowest terms ends in this system exactly when every prime that divides its denominator divides {base} as well. Among the denominators up to 16 this is so for {listed(ends)}; the others give digits that repeat for ever.",
         f"Of the unit fractions down to one sixteenth, those with the denominators {listed(ends)} have a finite expansion. In the table the repeating digits are overlined.",
     )
-    return Source(title, f"{lead} {voice.say('Like every such system it needs as many digits as its base, zero included.', f'It uses {in_words(base)} different digits.')}\n\n== Place value ==\n{rule}\n\n== Arithmetic ==\nAddition and multiplication follow the same rules as in the [[decimal]] system, with carries at {in_words(base)} instead of ten.\n\n{products}\n\n== Fractions ==\n{about}\n\n{fractions}\n\n== {voice.say('History and use', 'Use')} ==\n{BASE_NOTES[base]}\n\n[[Category:Positional numeral systems]]", (f"Base {base}",))
+    return Source(
+        title,
+        f"{lead} {voice.say('Like every such system it needs as many digits as its base, zero included.', f'It uses {in_words(base)} different digits.')}\n\n== Place value ==\n{rule}\n\n== Arithmetic ==\nAddition and multiplication follow the same rules as in the [[decimal]] system, with carries at {in_words(base)} instead of ten.\n\n{products}\n\n== Fractions ==\n{about}\n\n{fractions}\n\n== {voice.say('History and use', 'Use')} ==\n{BASE_NOTES[base]}\n\n[[Category:Positional numeral systems]]",
+        (f"Base {base}",),
+    )

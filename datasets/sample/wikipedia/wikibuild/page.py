@@ -80,7 +80,9 @@ class Page:
     def link(self, target: str, label_html: str, *, with_id: bool = True, css: str = "") -> str:
         """A wiki link as Parsoid writes it."""
         name = target.split("#")[0] or self.title
-        href = "./" + urllib.parse.quote((name + target[len(target.split("#")[0]) :]).replace(" ", "_"), safe="/:,()'!*~@#;-_.")
+        href = "./" + urllib.parse.quote(
+            (name + target[len(target.split("#")[0]) :]).replace(" ", "_"), safe="/:,()'!*~@#;-_."
+        )
         element = f' id="{self.element_id()}"' if with_id else ""
         style = f' class="{css}"' if css else ""
         title = html.escape(name)

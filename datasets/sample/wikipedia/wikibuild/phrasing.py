@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-SMALL = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-         "eighteen nineteen").split()  # fmt: skip
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+SMALL = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]  # fmt: skip
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 
 
 class Voice:
@@ -52,7 +51,9 @@ def listed(items: Sequence[str], word: str = "and") -> str:
     return ", ".join(items[:-1]) + f" {word} " + items[-1]
 
 
-def table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], style: str = "text-align:right") -> str:
+def table(
+    caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], style: str = "text-align:right"
+) -> str:
     """A plain wikitable."""
     out = [f'{{| class="wikitable" style="{style}"', f"|+ {caption}", "! " + " !! ".join(header)]
     out += ["|-\n| " + " || ".join(row) for row in rows]

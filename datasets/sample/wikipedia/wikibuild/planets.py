@@ -63,7 +63,13 @@ def article(p: Planet) -> Source:
     days, g, rho = year_days(p), surface_gravity(p), density(p)
     escape, speed = sqrt(2 * g * p.radius * 1e3) / 1e3, 2 * pi * p.axis * UNIT / (days * DAY) / 1e3
     years = f"{days:.1f} days" if days < 800 else f"{days / 365.25:.2f} years"
-    lead = voice.say(f"'''{name}''' is the {rank} [[planet]] from the Sun.", f"'''{name}''' is, counted from the Sun, the {rank} of the eight [[planet]]s of the [[Solar System]].") + f" {p.text} {p.moons}"
+    lead = (
+        voice.say(
+            f"'''{name}''' is the {rank} [[planet]] from the Sun.",
+            f"'''{name}''' is, counted from the Sun, the {rank} of the eight [[planet]]s of the [[Solar System]].",
+        )
+        + f" {p.text} {p.moons}"
+    )
     near, far = p.axis * (1 - p.eccentricity), p.axis * (1 + p.eccentricity)
     orbit = voice.say(
         f"The mean distance from the Sun is {p.axis:.4g} [[astronomical unit]]s. As the orbit is an ellipse of eccentricity {p.eccentricity:g}, the distance varies between {near:.4g} and {far:.4g} units.",
@@ -71,16 +77,53 @@ def article(p: Planet) -> Source:
     )
     orbit += f" [[Kepler's laws of planetary motion|Kepler's third law]],\n\n<math display=\"block\">T = 2\\pi \\sqrt{{\\frac{{a^3}}{{G M}}}},</math>\n\ngives a period of {years} and a mean speed of {speed:.2f} kilometres per second."
     light = 1 / p.axis**2
-    orbit += voice.say(f" Sunlight there has {light:.3g} times the strength that it has at the distance of the Earth.", f" Light needs {p.axis * UNIT / 299792458 / 60:.1f} minutes to get there from the Sun.")
+    orbit += voice.say(
+        f" Sunlight there has {light:.3g} times the strength that it has at the distance of the Earth.",
+        f" Light needs {p.axis * UNIT / 299792458 / 60:.1f} minutes to get there from the Sun.",
+    )
     sense = "" if p.rotation > 0 else " against the sense of its motion around the Sun"
     turn = f"{abs(p.rotation):.2f} hours" if abs(p.rotation) < 100 else f"{abs(p.rotation) / 24:.1f} days"
-    body = voice.say(f"The mean radius is {{{{convert|{p.radius:,.1f}|km}}}} and the mass {{{{val|{p.mass:g}|e=24|u=kg}}}}, which together make a density of {rho:.2f} g/cm<sup>3</sup>.", f"With a mass of {p.mass / 5.9722:.3g} Earths and a radius of {p.radius / 6371:.3g} times that of the Earth, {name} has a mean density of {rho:.2f} g/cm<sup>3</sup>.")
-    body += f" A sphere of this kind has at its surface the gravity\n\n<math display=\"block\">g = \\frac{{G M}}{{R^2}} \\approx {g:.2f} \\; \\text{{m/s}}^2,</math>\n\nand a body must leave it with {escape:.1f} km/s not to fall back. It turns once on its axis in {turn}{sense}."
+    body = voice.say(
+        f"The mean radius is {{{{convert|{p.radius:,.1f}|km}}}} and the mass {{{{val|{p.mass:g}|e=24|u=kg}}}}, which together make a density of {rho:.2f} g/cm<sup>3</sup>.",
+        f"With a mass of {p.mass / 5.9722:.3g} Earths and a radius of {p.radius / 6371:.3g} times that of the Earth, {name} has a mean density of {rho:.2f} g/cm<sup>3</sup>.",
+    )
+    body += f' A sphere of this kind has at its surface the gravity\n\n<math display="block">g = \\frac{{G M}}{{R^2}} \\approx {g:.2f} \\; \\text{{m/s}}^2,</math>\n\nand a body must leave it with {escape:.1f} km/s not to fall back. It turns once on its axis in {turn}{sense}.'
     fall = sqrt(2 * 10 / g)
-    body += voice.say(f" A stone dropped from a height of ten metres would fall for {fall:.2f} seconds.", f" A person who weighs 70 kg on a spring balance on Earth would read {70 * g / 9.80665:.1f} kg there.")
-    rows = [[f"'''{q.name.removesuffix(' (planet)')}'''" if q is p else q.name.removesuffix(" (planet)"), f"{q.axis:.3g}", f"{q.mass / 5.9722:.3g}", f"{q.radius / 6371:.3g}", f"{density(q):.2f}", f"{surface_gravity(q):.2f}"] for q in PLANETS]
-    comparison = table("The planets compared", ["Planet", "Distance (AU)", "Mass (Earth = 1)", "Radius (Earth = 1)", "Density (g/cm<sup>3</sup>)", "Gravity (m/s<sup>2</sup>)"], rows)
+    body += voice.say(
+        f" A stone dropped from a height of ten metres would fall for {fall:.2f} seconds.",
+        f" A person who weighs 70 kg on a spring balance on Earth would read {70 * g / 9.80665:.1f} kg there.",
+    )
+    rows = [
+        [
+            f"'''{q.name.removesuffix(' (planet)')}'''" if q is p else q.name.removesuffix(" (planet)"),
+            f"{q.axis:.3g}",
+            f"{q.mass / 5.9722:.3g}",
+            f"{q.radius / 6371:.3g}",
+            f"{density(q):.2f}",
+            f"{surface_gravity(q):.2f}",
+        ]
+        for q in PLANETS
+    ]
+    comparison = table(
+        "The planets compared",
+        [
+            "Planet",
+            "Distance (AU)",
+            "Mass (Earth = 1)",
+            "Radius (Earth = 1)",
+            "Density (g/cm<sup>3</sup>)",
+            "Gravity (m/s<sup>2</sup>)",
+        ],
+        rows,
+    )
     hat = "{{other uses|Mercury (disambiguation)}}\n" if "(" in p.name else ""
     box = f"{{{{Infobox planet\n|name={name}\n|image={name}.jpg\n|header1=Orbit\n|Semi-major axis={p.axis:g} AU\n|Eccentricity={p.eccentricity:g}\n|Period={years}\n|header2=Body\n|Mean radius={p.radius:,} km\n|Mass={{{{val|{p.mass:g}|e=24|u=kg}}}}\n|Gravity={g:.2f} m/s<sup>2</sup>\n|Escape velocity={escape:.1f} km/s\n}}}}"
-    nav = "{{Navbox planets\n|title=[[Solar System]]\n|Planets=\n" + "\n".join(f"* [[{q.name}|{q.name.removesuffix(' (planet)')}]]" for q in PLANETS) + "\n|Small bodies=\n* [[Ceres (dwarf planet)|Ceres]]\n* [[Pluto]]\n* [[Halley's Comet]]\n}}"
-    return Source(p.name, f"{hat}{box}\n{lead}\n\n== Orbit ==\n{orbit}\n\n== Body ==\n{body}\n\n== Comparison ==\n{comparison}\n\n{nav}\n[[Category:Planets of the Solar System]]")
+    nav = (
+        "{{Navbox planets\n|title=[[Solar System]]\n|Planets=\n"
+        + "\n".join(f"* [[{q.name}|{q.name.removesuffix(' (planet)')}]]" for q in PLANETS)
+        + "\n|Small bodies=\n* [[Ceres (dwarf planet)|Ceres]]\n* [[Pluto]]\n* [[Halley's Comet]]\n}}"
+    )
+    return Source(
+        p.name,
+        f"{hat}{box}\n{lead}\n\n== Orbit ==\n{orbit}\n\n== Body ==\n{body}\n\n== Comparison ==\n{comparison}\n\n{nav}\n[[Category:Planets of the Solar System]]",
+    )

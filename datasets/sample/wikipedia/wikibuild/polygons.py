@@ -49,15 +49,21 @@ def polygon(n: int) -> Source:
     article = "An" if title[0] in "EIO" else "A"
     lead = voice.say(
         f"{article} '''{low}''' is a [[polygon]] with {in_words(n)} sides and {in_words(n)} corners. This article deals mainly with the regular figure, in which all sides and all angles are equal.",
-        f"In [[geometry]], the '''regular {low}''' is the figure bounded by {in_words(n)} equal sides that meet at equal angles." if n > 4 else f"In [[geometry]], the '''{low}''' is the regular polygon with {in_words(n)} sides.",
+        f"In [[geometry]], the '''regular {low}''' is the figure bounded by {in_words(n)} equal sides that meet at equal angles."
+        if n > 4
+        else f"In [[geometry]], the '''{low}''' is the regular polygon with {in_words(n)} sides.",
         f"{article} '''{low}''' is a plane figure of {in_words(n)} sides. If the sides are of one length and the angles of one size, it is called ''regular''.",
     )
     angles = voice.say(
-        f"The inner angles of a polygon with <math>n</math> sides add up to <math>(n-2) \\cdot 180^{{\\circ}}</math>. In the regular {low} each is therefore\n\n<math display=\"block\">\\alpha = \\frac{{{n - 2}}}{{{n}}} \\cdot 180^{{\\circ}} = {angle:.6g}^{{\\circ}}.</math>\n\nThe angle at the centre over one side is <math>360^{{\\circ}} / {n} = {360 / n:.6g}^{{\\circ}}</math>.",
+        f'The inner angles of a polygon with <math>n</math> sides add up to <math>(n-2) \\cdot 180^{{\\circ}}</math>. In the regular {low} each is therefore\n\n<math display="block">\\alpha = \\frac{{{n - 2}}}{{{n}}} \\cdot 180^{{\\circ}} = {angle:.6g}^{{\\circ}}.</math>\n\nThe angle at the centre over one side is <math>360^{{\\circ}} / {n} = {360 / n:.6g}^{{\\circ}}</math>.',
         f"Walking once around the figure one turns by 360° in all, hence by {360 / n:.6g}° at each corner. The inner angle is what is left of 180°, namely <math>{angle:.6g}^{{\\circ}}</math>.",
     )
-    metric = voice.say("With the side <math>a</math> the area is", "A figure of side length <math>a</math> covers the area", "The area, found by cutting the figure into triangles that meet in the centre, is")
-    metric += f"\n\n<math display=\"block\">A = \\frac{{{n}}}{{4}} a^2 \\cot \\frac{{\\pi}}{{{n}}} \\approx {area:.5f} \\, a^2 .</math>\n\n"
+    metric = voice.say(
+        "With the side <math>a</math> the area is",
+        "A figure of side length <math>a</math> covers the area",
+        "The area, found by cutting the figure into triangles that meet in the centre, is",
+    )
+    metric += f'\n\n<math display="block">A = \\frac{{{n}}}{{4}} a^2 \\cot \\frac{{\\pi}}{{{n}}} \\approx {area:.5f} \\, a^2 .</math>\n\n'
     metric += voice.say(
         f"Its circumscribed circle has the radius <math>R = a / (2 \\sin(\\pi/{n})) \\approx {1 / (2 * sin(pi / n)):.5f}\\,a</math>, its inscribed circle the radius <math>r \\approx {1 / (2 * tan(pi / n)):.5f}\\,a</math>.",
         f"The corners lie on a circle of radius <math>R \\approx {1 / (2 * sin(pi / n)):.5f}\\,a</math>, and the middles of the sides on one of radius <math>r \\approx {1 / (2 * tan(pi / n)):.5f}\\,a</math>. The figure fills {100 * area * 4 * sin(pi / n) ** 2 / pi:.1f} per cent of the larger circle.",
@@ -66,12 +72,20 @@ def polygon(n: int) -> Source:
         symmetric = "It has no diagonals."
     else:
         kinds = len(range(2, n // 2 + 1))
-        symmetric = f"There are {diagonals} diagonals, of {in_words(kinds)} different {'lengths' if kinds > 1 else 'length'}." if kinds > 1 else f"There are {diagonals} diagonals, all of the same length."
+        symmetric = (
+            f"There are {diagonals} diagonals, of {in_words(kinds)} different {'lengths' if kinds > 1 else 'length'}."
+            if kinds > 1
+            else f"There are {diagonals} diagonals, all of the same length."
+        )
     symmetric += voice.say(
         f" The symmetries form the [[dihedral group]] <math>D_{{{n}}}</math> of order {2 * n}: {in_words(n)} rotations and as many reflections.",
         f" The figure is carried into itself by {2 * n} motions, half of them rotations; together they make up the dihedral group <math>D_{{{n}}}</math>.",
     )
-    reason = "because its number of sides is a product of a power of two and different [[Fermat prime|Fermat primes]]" if _constructible(n) else "since its number of sides is not a product of a power of two and different Fermat primes"
+    reason = (
+        "because its number of sides is a product of a power of two and different [[Fermat prime|Fermat primes]]"
+        if _constructible(n)
+        else "since its number of sides is not a product of a power of two and different Fermat primes"
+    )
     drawing = voice.say(
         f"By the theorem of Gauss and Wantzel the regular {low} {'can' if _constructible(n) else 'cannot'} be constructed with compass and straightedge, {reason}.",
         f"Compass and straightedge {'suffice' if _constructible(n) else 'do not suffice'} to draw the figure, {reason}.",
@@ -84,20 +98,41 @@ def polygon(n: int) -> Source:
             f"Joining every corner to the one a fixed number of steps ahead gives {in_words(len(stars))} regular [[star polygon]]{'s' if len(stars) > 1 else ''} with the [[Schläfli symbol]]{'s' if len(stars) > 1 else ''} {shown}.",
             f"Star {low}s exist in {in_words(len(stars))} {'forms' if len(stars) > 1 else 'form'}: {shown}.",
         )
-    rows = [[f"{k}", f"{360 * k / n:.4g}°", f"{sin(radians(180 * k / n)) / sin(pi / n):.5f}"] for k in range(1, n // 2 + 1)]
+    rows = [
+        [f"{k}", f"{360 * k / n:.4g}°", f"{sin(radians(180 * k / n)) / sin(pi / n):.5f}"]
+        for k in range(1, n // 2 + 1)
+    ]
     chords = table("Chords from one corner, in units of the side", ["Steps", "Arc", "Length"], rows)
-    parts = [("Angles", angles), ("Area and circles", metric), ("Diagonals and symmetry", f"{symmetric}\n\n{chords}")]
-    tail = [("Construction", drawing), ("Stars", star), (voice.say("In nature and art", "Remarks", "Occurrence"), NOTES.get(n, ""))]
+    parts = [
+        ("Angles", angles),
+        ("Area and circles", metric),
+        ("Diagonals and symmetry", f"{symmetric}\n\n{chords}"),
+    ]
+    tail = [
+        ("Construction", drawing),
+        ("Stars", star),
+        (voice.say("In nature and art", "Remarks", "Occurrence"), NOTES.get(n, "")),
+    ]
     voice.random.shuffle(tail)
     sections = "\n\n".join(f"== {head} ==\n{body}" for head, body in parts + tail if body)
     box = f"{{{{Infobox polygon\n|name={title}\n|image=Regular polygon {n}.svg\n|Edges and vertices={n}\n|Schläfli symbol={{{n}}}\n|Symmetry group=D<sub>{n}</sub>, order {2 * n}\n|Inner angle={angle:.6g}°\n}}}}"
-    nav = "{{Navbox polygons\n|title=[[Polygon]]s\n|Few sides=\n" + "\n".join(f"* [[{NAMES[k]}]]" for k in range(3, 11)) + "\n|More sides=\n" + "\n".join(f"* [[{NAMES[k]}]]" for k in NAMES if k > 10) + "\n}}"
-    return Source(title, f"{box}\n{lead}\n\n{sections}\n\n{nav}\n[[Category:Polygons]]", (f"{n}-gon", f"Regular {low}"))
+    nav = (
+        "{{Navbox polygons\n|title=[[Polygon]]s\n|Few sides=\n"
+        + "\n".join(f"* [[{NAMES[k]}]]" for k in range(3, 11))
+        + "\n|More sides=\n"
+        + "\n".join(f"* [[{NAMES[k]}]]" for k in NAMES if k > 10)
+        + "\n}}"
+    )
+    return Source(
+        title, f"{box}\n{lead}\n\n{sections}\n\n{nav}\n[[Category:Polygons]]", (f"{n}-gon", f"Regular {low}")
+    )
 
 
 def solid(title: str) -> Source:
     """The article on one of the Platonic solids."""
-    vertices, edges, faces, degree, face, dual, volume, value, surface, dihedral, element, found = SOLIDS[title]
+    vertices, edges, faces, degree, face, dual, volume, value, surface, dihedral, element, found = SOLIDS[
+        title
+    ]
     voice = Voice(title)
     low = title.lower()
     lead = voice.say(
@@ -109,14 +144,33 @@ def solid(title: str) -> Source:
         f"It has {vertices} vertices, {edges} edges and {faces} faces, in agreement with <math>V - E + F = 2</math>.",
     )
     decimal = "" if value == 1 else f" \\approx {value:.4f}\\,a^3"
-    size = f"For the edge <math>a</math>, surface and volume are\n\n<math display=\"block\">S = {surface}, \\qquad V = {volume}{decimal} .</math>\n\nThe angle between two neighbouring faces is {'' if dihedral == 90 else 'about '}{dihedral:g}°."
+    size = f'For the edge <math>a</math>, surface and volume are\n\n<math display="block">S = {surface}, \\qquad V = {volume}{decimal} .</math>\n\nThe angle between two neighbouring faces is {"" if dihedral == 90 else "about "}{dihedral:g}°.'
     dual_text = voice.say(
-        f"The centres of the faces are the corners of {'an' if dual[0] in 'io' else 'a'} [[{dual}]], the ''dual'' of the figure" + (", which is therefore dual to itself." if dual == low else "."),
+        f"The centres of the faces are the corners of {'an' if dual[0] in 'io' else 'a'} [[{dual}]], the ''dual'' of the figure"
+        + (", which is therefore dual to itself." if dual == low else "."),
         f"Joining the middles of neighbouring faces one obtains the dual solid, {'another ' if dual == low else 'the '}{dual}.",
     )
     group = {"Tetrahedron": 24, "Cube": 48, "Octahedron": 48}.get(title, 120)
-    lore = f"In his dialogue ''[[Timaeus (dialogue)|Timaeus]]'' [[Plato]] assigned the figure to {element}. " + voice.say(f"In nature its form is met in {found}." if "bronze" not in found else f"Its form is that of {found}.", f"Well-known examples of its shape are {found}.")
-    sections = [f"== Numbers ==\n{count} The full group of its symmetries has {group} elements.", f"== Size ==\n{size}", f"== Dual ==\n{dual_text}", f"== Lore ==\n{lore}"]
+    lore = (
+        f"In his dialogue ''[[Timaeus (dialogue)|Timaeus]]'' [[Plato]] assigned the figure to {element}. "
+        + voice.say(
+            f"In nature its form is met in {found}."
+            if "bronze" not in found
+            else f"Its form is that of {found}.",
+            f"Well-known examples of its shape are {found}.",
+        )
+    )
+    sections = [
+        f"== Numbers ==\n{count} The full group of its symmetries has {group} elements.",
+        f"== Size ==\n{size}",
+        f"== Dual ==\n{dual_text}",
+        f"== Lore ==\n{lore}",
+    ]
     rows = [[name, str(s[0]), str(s[1]), str(s[2]), f"{s[9]:.2f}°"] for name, s in SOLIDS.items()]
     comparison = table("The five regular solids", ["Solid", "V", "E", "F", "Dihedral angle"], rows)
-    return Source(title, f"{{{{main|Platonic solid}}}}\n{lead}\n\n" + "\n\n".join(sections[:1] + voice.order(sections[1:])) + f"\n\n== Comparison ==\n{comparison}\n\n[[Category:Platonic solids]]")
+    return Source(
+        title,
+        f"{{{{main|Platonic solid}}}}\n{lead}\n\n"
+        + "\n\n".join(sections[:1] + voice.order(sections[1:]))
+        + f"\n\n== Comparison ==\n{comparison}\n\n[[Category:Platonic solids]]",
+    )

@@ -41,9 +41,18 @@ class Source:
         given = dict(line.split(": ", 1) for line in head.split("\n"))
         unknown = set(given) - {"title", "redirects", "namespace", "revision", "bare"}
         if unknown or "title" not in given:
-            raise ValueError(f"{name}: header lines {sorted(given)}; expected title and, if needed, redirects, namespace, revision, bare")
+            raise ValueError(
+                f"{name}: header lines {sorted(given)}; expected title and, if needed, redirects, namespace, revision, bare"
+            )
         redirects = tuple(item.strip() for item in given.get("redirects", "").split(";") if item.strip())
-        return cls(given["title"], body.strip(), redirects, int(given.get("namespace", 0)), given.get("revision", ""), "bare" in given)
+        return cls(
+            given["title"],
+            body.strip(),
+            redirects,
+            int(given.get("namespace", 0)),
+            given.get("revision", ""),
+            "bare" in given,
+        )
 
 
 def _number(text: str, low: int, high: int) -> int:
@@ -84,8 +93,12 @@ def _body(page: Page, source: Source) -> str:
     redirect = re.match(r"#REDIRECT \[\[(.*?)\]\]", source.wikitext)
     if redirect:
         target = html.escape(redirect[1].replace(" ", "_"))
+        section, link = page.element_id(), page.element_id()
         rest = blocks.expand(page, source.wikitext[redirect.end() :].strip())
-        return f'<section data-mw-section-id="0" id="mwAQ"><link rel="mw:PageProp/redirect" href="./{target}" id="mwAg"/>{rest}</section>'
+        return (
+            f'<section data-mw-section-id="0" id="{section}"><link rel="mw:PageProp/redirect" href="./{target}" '
+            f'id="{link}"/>{rest}</section>'
+        )
     return blocks.sections(page, source.wikitext)
 
 
@@ -103,7 +116,9 @@ def record(site: Site, source: Source) -> dict[str, Any]:
     revision = _number(source.title + "#", 1_190_000_000, 1_220_000_000) - age * 31_415_927
     stamp = _number(source.title + "@", 0, 28 * 86_400)
     month = "2023-11" if age else "2024-04"
-    modified = f"{month}-{stamp // 86_400 + 1:02d}T{stamp // 3600 % 24:02d}:{stamp // 60 % 60:02d}:{stamp % 60:02d}Z"
+    modified = (
+        f"{month}-{stamp // 86_400 + 1:02d}T{stamp // 3600 % 24:02d}:{stamp // 60 % 60:02d}:{stamp % 60:02d}Z"
+    )
     facts = {"page": number, "revision": revision, "previous": revision - 48_611, "modified": modified}
     document = _document(site, source, page, body, facts)
     entity = f"Q{number + 900_000_000}"
@@ -120,29 +135,61 @@ def record(site: Site, source: Source) -> dict[str, Any]:
             "identifier": revision,
             "comment": "older wording" if age else "/* History */ wording",
             "is_minor_edit": stamp % 3 == 0,
-            "editor": {"identifier": 1000 + stamp % 17, "name": f"Editor {stamp % 17}", "edit_count": 50 + stamp % 999},
+            "editor": {
+                "identifier": 1000 + stamp % 17,
+                "name": f"Editor {stamp % 17}",
+                "edit_count": 50 + stamp % 999,
+            },
             "number_of_characters": len(source.wikitext),
             "size": {"value": size, "unit_text": "B"},
         },
-        "previous_version": {"identifier": revision - 48_611, "number_of_characters": max(0, len(source.wikitext) - stamp % 90)},
+        "previous_version": {
+            "identifier": revision - 48_611,
+            "number_of_characters": max(0, len(source.wikitext) - stamp % 90),
+        },
         "url": site.url(source.title),
         "namespace": {"identifier": source.namespace},
         "in_language": {"identifier": site.language},
         "main_entity": {"identifier": entity, "url": f"https://data.samplewiki.example/entity/{entity}"},
-        "additional_entities": [{"identifier": entity, "url": f"https://data.samplewiki.example/entity/{entity}", "aspects": ["S", "T"]}],
-        "categories": [{"name": f"{site.category}:{c}", "url": site.url(f"{site.category}:{c}")} for c in page.categories],
-        "templates": [{"name": f"{site.template}:{t}", "url": site.url(f"{site.template}:{t}")} for t in page.templates],
+        "additional_entities": [
+            {
+                "identifier": entity,
+                "url": f"https://data.samplewiki.example/entity/{entity}",
+                "aspects": ["S", "T"],
+            }
+        ],
+        "categories": [
+            {"name": f"{site.category}:{c}", "url": site.url(f"{site.category}:{c}")} for c in page.categories
+        ],
+        "templates": [
+            {"name": f"{site.template}:{t}", "url": site.url(f"{site.template}:{t}")} for t in page.templates
+        ],
         "redirects": [{"name": r, "url": site.url(r)} for r in source.redirects],
         "is_part_of": {"identifier": site.identifier, "url": f"https://{site.host}"},
         "article_body": {"html": document, "wikitext": source.wikitext},
         "license": [LICENSE],
-        "event": {"identifier": str(uuid.uuid5(SPACE, f"{source.title}{revision}")), "type": "update", "date_created": "2024-05-01T02:10:00.000000Z"},
+        "event": {
+            "identifier": str(uuid.uuid5(SPACE, f"{source.title}{revision}")),
+            "type": "update",
+            "date_created": "2024-05-01T02:10:00.000000Z",
+        },
     }
     if page.images:
-        out["image"] = {"content_url": f"https://upload.{site.host}/{page.images[0]}", "width": 880, "height": 660}
+        out["image"] = {
+            "content_url": f"https://upload.{site.host}/{page.images[0]}",
+            "width": 880,
+            "height": 660,
+        }
     if source.bare:
-        for name in ("abstract", "date_created", "date_previously_modified", "previous_version", "main_entity", "additional_entities", "redirects", "event"):
+        for name in (
+            "abstract",
+            "date_created",
+            "date_previously_modified",
+            "previous_version",
+            "main_entity",
+            "additional_entities",
+            "redirects",
+            "event",
+        ):
             del out[name]
     return {key: value for key, value in out.items() if value != []}
-
-

@@ -23,15 +23,22 @@ class Call:
     positional: list[str]
     named: dict[str, str]
     about: str
+    namespace: str = "Template"
+    """Word for the template namespace."""
+
+    @property
+    def title(self) -> str:
+        """Name of the template's page: the first letter is always a capital."""
+        return self.name[:1].upper() + self.name[1:]
 
     @property
     def mark(self) -> str:
         """Attributes of the first element of the expansion."""
         parameters = {str(i): {"wt": v} for i, v in enumerate(self.positional, 1)}
         parameters |= {key: {"wt": value} for key, value in self.named.items()}
-        target = {"wt": self.name, "href": "./Template:" + self.name.replace(" ", "_")}
+        target = {"wt": self.name, "href": f"./{self.namespace}:{self.title.replace(' ', '_')}"}
         mw = data_mw({"parts": [{"template": {"target": target, "params": parameters, "i": 0}}]})
-        return f" about=\"{self.about}\" typeof=\"mw:Transclusion\" data-mw='{mw}'"
+        return f' about="{self.about}" typeof="mw:Transclusion" data-mw=\'{mw}\''
 
     @property
     def more(self) -> str:
@@ -60,14 +67,14 @@ def parse(page: Page, text: str) -> Call:
             named[match[1]] = match[2].strip()
         else:
             positional.append(part.strip() if "\n" in part else part)
-    return Call(name, positional, named, page.about())
+    return Call(name, positional, named, page.about(), page.site.template)
 
 
 def expand(page: Page, text: str) -> str:
     """Expand one template call."""
     call = parse(page, text)
-    if call.name not in page.templates:
-        page.templates.append(call.name)
+    if call.title not in page.templates:
+        page.templates.append(call.title)
     function = _find(call.name)
     if function is None:
         raise ValueError(f"template {call.name!r} is not known ({page.title!r})")

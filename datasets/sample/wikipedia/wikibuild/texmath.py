@@ -17,13 +17,92 @@ from wikibuild.page import Page, data_mw
 TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[{}^_&]|\d+(?:\.\d+)?|\s+|.", re.S)
 GREEK = dict(
     zip(
-        "alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon "
-        "phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split(),
-        "α β γ δ ϵ ε ζ η θ ι κ λ μ ν ξ π ρ σ τ υ ϕ φ χ ψ ω Γ Δ Θ Λ Ξ Π Σ Φ Ψ Ω".split(),
+        [
+            "alpha",
+            "beta",
+            "gamma",
+            "delta",
+            "epsilon",
+            "varepsilon",
+            "zeta",
+            "eta",
+            "theta",
+            "iota",
+            "kappa",
+            "lambda",
+            "mu",
+            "nu",
+            "xi",
+            "pi",
+            "rho",
+            "sigma",
+            "tau",
+            "upsilon",
+            "phi",
+            "varphi",
+            "chi",
+            "psi",
+            "omega",
+            "Gamma",
+            "Delta",
+            "Theta",
+            "Lambda",
+            "Xi",
+            "Pi",
+            "Sigma",
+            "Phi",
+            "Psi",
+            "Omega",
+        ],
+        [
+            "α",
+            "β",
+            "γ",
+            "δ",
+            "ϵ",
+            "ε",
+            "ζ",
+            "η",
+            "θ",
+            "ι",
+            "κ",
+            "λ",
+            "μ",
+            "ν",
+            "ξ",
+            "π",
+            "ρ",
+            "σ",
+            "τ",
+            "υ",
+            "ϕ",
+            "φ",
+            "χ",
+            "ψ",
+            "ω",
+            "Γ",
+            "Δ",
+            "Θ",
+            "Λ",
+            "Ξ",
+            "Π",
+            "Σ",
+            "Φ",
+            "Ψ",
+            "Ω",
+        ],
         strict=True,
     )
 )
-LETTERS = GREEK | {"infty": "∞", "ell": "ℓ", "hbar": "ℏ", "emptyset": "∅", "partial": "∂", "nabla": "∇", "angle": "∠"}
+LETTERS = GREEK | {
+    "infty": "∞",
+    "ell": "ℓ",
+    "hbar": "ℏ",
+    "emptyset": "∅",
+    "partial": "∂",
+    "nabla": "∇",
+    "angle": "∠",
+}
 OPERATORS = {
     "cdot": "⋅", "times": "×", "div": "÷", "pm": "±", "mp": "∓", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥",
     "neq": "≠", "ne": "≠", "approx": "≈", "equiv": "≡", "sim": "∼", "propto": "∝", "to": "→", "rightarrow": "→",
@@ -33,9 +112,37 @@ OPERATORS = {
     "rangle": "⟩", "perp": "⊥", "parallel": "∥", "rightleftharpoons": "⇌", "{": "{", "}": "}", "|": "‖", "%": "%",
 }  # fmt: skip
 BIG = {"sum", "prod"}
-FUNCTIONS = {"sin", "cos", "tan", "cot", "log", "ln", "exp", "lim", "max", "min", "gcd", "deg", "arcsin", "arctan"}
-SPACES = {",": "thinmathspace", ";": "thickmathspace", "quad": "1em", "qquad": "2em", ":": "mediummathspace", " ": "0.25em"}
-STYLES = {"mathrm": "normal", "mathbf": "bold", "mathbb": "double-struck", "mathcal": "script", "operatorname": "normal"}
+FUNCTIONS = {
+    "sin",
+    "cos",
+    "tan",
+    "cot",
+    "log",
+    "ln",
+    "exp",
+    "lim",
+    "max",
+    "min",
+    "gcd",
+    "deg",
+    "arcsin",
+    "arctan",
+}
+SPACES = {
+    ",": "thinmathspace",
+    ";": "thickmathspace",
+    "quad": "1em",
+    "qquad": "2em",
+    ":": "mediummathspace",
+    " ": "0.25em",
+}
+STYLES = {
+    "mathrm": "normal",
+    "mathbf": "bold",
+    "mathbb": "double-struck",
+    "mathcal": "script",
+    "operatorname": "normal",
+}
 TABLES = {"matrix": ("", ""), "pmatrix": ("(", ")"), "aligned": ("", ""), "cases": ("{", "")}
 
 
@@ -138,8 +245,8 @@ def _command(reader: _Reader, name: str) -> str:
         index = _row(reader, frozenset("]"))
         reader.take()
         return f"<mroot>{_atom(reader)}{_group(index)}</mroot>"
-    if name in ("overline", "bar", "vec", "hat"):
-        mark = {"overline": "¯", "bar": "¯", "vec": "→", "hat": "^"}[name]
+    if name in ("overline", "bar", "vec", "hat", "dot"):
+        mark = {"overline": "¯", "bar": "¯", "vec": "→", "hat": "^", "dot": "˙"}[name]
         return f"<mover>{_atom(reader)}<mo>{mark}</mo></mover>"
     if name == "text":
         return f"<mtext>{html.escape(reader.braced_text())}</mtext>"
