@@ -10,14 +10,15 @@ from tootsie.curate.markdownify.listings import pre
 from tootsie.curate.markdownify.serializer import SKIP, Flow, Handler, Leave, Node, Serializer
 
 _INTERRUPTS = re.compile(r"(?:[-+*] |1[.)] |`{3,})")
-_NEXT_LINES = re.compile(r"\n(?=[^\n])")
 
 
 def container(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """Any block that only separates: ``div``, ``section``, ``article`` …"""
     if ("style" in attributes or "hidden" in attributes) and is_hidden(attributes):
-        serializer.counters["hidden_dropped"] += 1
-        return SKIP
+        # The sections of MediaWiki's mobile pages are only folded.
+        if "data-mw-section-id" not in attributes and "pcs-collapse" not in (attributes.get("class") or ""):
+            serializer.counters["hidden_dropped"] += 1
+            return SKIP
     if serializer.parts or serializer.flow.parts:
         serializer.flush()
     return _flush
@@ -232,7 +233,10 @@ def _marker(serializer: Serializer, outer: Flow, kind: str) -> str:
 
 
 def _indented(text: str, width: int) -> str:
-    return _NEXT_LINES.sub("\n" + " " * width, text) if "\n" in text else text
+    if "\n" not in text:
+        return text
+    pad = "\n" + " " * width
+    return text.replace("\n", pad).replace(pad + "\n", "\n\n")
 
 
 def _integer(text: str | None, default: int) -> int:

@@ -232,7 +232,6 @@ INLINE_TAGS: dict[str, Handler] = {
     "script": _script_element,
     "style": _nothing,
     "template": _nothing,
-    "head": _nothing,
     "link": _nothing,
     "meta": _nothing,
     "title": _nothing,

@@ -21,6 +21,13 @@ _FORMATTING = frozenset(
 _RAW = frozenset(
     ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"]
 )
+_BREAKOUT = frozenset(
+    (
+        "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta "
+        "nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
+    ).split()
+)
+_INTEGRATION = frozenset("mi mo mn ms mtext annotation-xml foreignobject desc title".split())
 _CLOSES = {  # an end tag implied by the start of one of these
     "p": frozenset(
         [
@@ -81,10 +88,18 @@ _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*)|<!--")
 _QUOTED = re.compile(r"[^>\"']*(?:\"[^\"]*\"|'[^']*'|>)")
 MAX_UNCLOSED = 64
 """Formatting elements left open at one point of an untouched page."""
+MAX_REOPENED = 8
+"""Formatting elements that may lie in each other in a rewritten page."""
+MAX_ATTRIBUTES = 300
+"""Attributes of one tag; parsers compare each with all before it."""
+_QUOTED_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
+_WHITE = re.compile(r"[\s/]+")
 
 
 def is_deep(html: str, max_depth: int) -> bool:
     """Return whether ``html`` may nest deeper than ``max_depth`` or leave many formatting elements open; linear."""
+    if len(html) > 4 * MAX_ATTRIBUTES and _has_long_tag(html):
+        return True
     if html.count("<") <= MAX_UNCLOSED:
         return False
     depth = peak = 0
@@ -101,6 +116,17 @@ def is_deep(html: str, max_depth: int) -> bool:
         (-1 if slash else 1 for slash in _FORMAT_TAGS.findall(html)), lambda a, b: max(a + b, 0)
     )
     return max(unclosed, default=0) > MAX_UNCLOSED
+
+
+def _has_long_tag(html: str) -> bool:
+    for chunk in html.split(">"):
+        if len(chunk) > 4 * MAX_ATTRIBUTES:
+            start = chunk.find("<")
+            if start >= 0 and len(chunk) - start > 4 * MAX_ATTRIBUTES:
+                bare = _QUOTED_VALUE.sub(" ", chunk[start:])
+                if len(_WHITE.findall(bare)) > MAX_ATTRIBUTES:
+                    return True
+    return False
 
 
 def flatten(html: str, max_depth: int) -> tuple[str, int]:
@@ -138,6 +164,8 @@ def flatten(html: str, max_depth: int) -> tuple[str, int]:
                 break
         position = end + 1
         tag = html[match.start() : position]
+        if len(tag) > 4 * MAX_ATTRIBUTES and len(_WHITE.findall(_QUOTED_VALUE.sub(" ", tag))) > MAX_ATTRIBUTES:
+            tag = f"<{match.group(1)}{name}>"
         if match.group(1):
             if skipped.get(name):
                 skipped[name] -= 1
@@ -159,11 +187,19 @@ def flatten(html: str, max_depth: int) -> tuple[str, int]:
             out.append(f"{tag}{html[position:end]}</{name}>")
             position = end
             continue
+        if name in _BREAKOUT and (open_count.get("math") or open_count.get("svg")):
+            # HTML ends foreign content at such a tag, unless an integration point lies between.
+            while stack and not _INTEGRATION.intersection(stack[-1:]) and (open_count.get("math") or open_count.get("svg")):
+                top = stack.pop()
+                open_count[top] -= 1
+                formatting -= top in _FORMATTING
+                out.append(f"</{top}>")
+            skipped.clear()
         while stack and name in _CLOSES.get(stack[-1], ()):
             top = stack.pop()
             open_count[top] -= 1
             out.append(f"</{top}>")
-        if len(stack) >= max_depth or (name in _FORMATTING and formatting >= MAX_UNCLOSED):
+        if len(stack) >= max_depth or (name in _FORMATTING and formatting >= MAX_REOPENED):
             skipped[name] = skipped.get(name, 0) + 1
             dropped += 1
             continue

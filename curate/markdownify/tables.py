@@ -91,7 +91,8 @@ class Table:
 
 def table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<table>``: data, layout or nested."""
-    if is_hidden(attributes):
+    folded = "wikitable" in (attributes.get("class") or "") or "infobox" in (attributes.get("class") or "")
+    if is_hidden(attributes) and not folded:  # MediaWiki's mobile pages only fold theirs
         serializer.counters["hidden_dropped"] += 1
         return SKIP
     shape = _shape(serializer, node, attributes)

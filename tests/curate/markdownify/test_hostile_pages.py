@@ -1,0 +1,96 @@
+"""Hostile pages: no page may crash, lose its last paragraph, or cost out of proportion (the suite's timeout guards that)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tootsie.curate.markdownify import Limits, convert
+from tootsie.curate.markdownify.nesting import flatten, is_deep
+
+END = "<p>the end sentinel</p>"
+PAGES: dict[str, Callable[[], str]] = {
+    "100,000 divs": lambda: "<div>" * 100_000 + "x" + "</div>" * 100_000,
+    "100,000 unclosed spans": lambda: "<span>" * 100_000 + "x",
+    "50,000 unclosed b": lambda: "<b>" * 50_000 + "x",
+    "formatting reopened in each paragraph": lambda: "".join(f"<p><b id={i}>t" for i in range(10_000)),
+    "the same, closed before": lambda: "</b>" * 10_000 + "".join(f"<p><b id={i}>t</p>" for i in range(10_000)),
+    "misnested": lambda: "<b>x<i>y</b>z</i>" * 10_000,
+    "nested lists": lambda: "<ul><li>a" * 5_000,
+    "nested quotations": lambda: "<blockquote>" * 20_000 + "x",
+    "100,000 cells": lambda: "<table>" + ("<tr>" + "<td>1" * 100) * 1_000 + "</table>",
+    "a row of 50,000 cells": lambda: "<table><tr>" + "<td>x" * 50_000 + "</table>",
+    "colspan": lambda: "<table>" + "<tr><td colspan=65534>a<td>b" * 2_000 + "</table>",
+    "rowspan": lambda: "<table>" + "<tr><td rowspan=65534>a<td>b" * 2_000 + "</table>",
+    "stairs of spans": lambda: "<table><tr>" + "<td rowspan=0>a" * 2_000 + "<tr><td>b" * 2_000 + "</table>",
+    "nested tables": lambda: "<table><tr><th>a<td>b<td>" * 2_000,
+    "5 MB of spaces": lambda: "<p>a" + " " * 5_000_000 + "b",
+    "5 MB of newlines in pre": lambda: "<pre>a" + "\n" * 5_000_000 + "b</pre>",
+    "100,000 attributes": lambda: "<p " + " ".join(f"a{i}=1" for i in range(100_000)) + ">x",
+    "100,000 line breaks": lambda: "<p>" + "a<br>" * 100_000,
+    "NULs": lambda: "a\x00" * 100_000,
+    "lone surrogates": lambda: "a\ud800\udc00" * 100_000,
+    "backticks": lambda: "`" * 500_000,
+    "stars": lambda: "*" * 500_000,
+    "dollars": lambda: "$" * 300_000,
+    "unclosed mathjax": lambda: "<p>" + "$a {$ \\( \\[ $$ \\begin{align} " * 20_000,
+    "unclosed math": lambda: '<math class="ltx_Math" alttext="x">' * 10_000,
+    "deep mathml": lambda: "<math>" + "<msqrt>" * 20_000 + "<mi>x</mi>" + "</msqrt>" * 20_000 + "</math>",
+    "entities": lambda: "&lt;&amp;&#x41;" * 100_000,
+    "less-than signs": lambda: "<" * 300_000,
+    "deep mathml without end": lambda: "<math>" + "<mrow>" * 10_000,
+    "headings in headings": lambda: "<h1>a" * 10_000,
+    "links in links": lambda: "<a href=x>" * 20_000 + "y",
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_last_paragraph_is_never_lost(name: str) -> None:
+    page = PAGES[name]() + END
+    for profile in ("web", "stackexchange"):
+        conversion = convert(page, profile=profile)
+        assert conversion.markdown.rstrip().endswith("the end sentinel"), profile
+        assert len(conversion.markdown) < 40 * len(page) + 100
+
+
+def test_text_in_elements_too_deep_is_kept_and_counted() -> None:
+    conversion = convert("<div>" * 1_000 + "deep" + "</div>" * 1_000, limits=Limits(max_depth=100))
+    assert conversion.markdown == "deep\n"
+    assert conversion.counters["elements_too_deep"] == 900
+
+
+def test_a_table_over_the_limit_becomes_lines() -> None:
+    conversion = convert("<table>" + "<tr><td>a<td>b" * 10 + "</table>", limits=Limits(max_cells=8))
+    assert conversion.counters["tables_too_large"] == 1
+    assert conversion.markdown.count("a | b") == 10
+
+
+def test_deep_lists_are_flattened() -> None:
+    conversion = convert("<ul><li>a" * 30, limits=Limits(max_indent=4))
+    assert conversion.markdown.count("a") == 30
+    assert max(len(line) - len(line.lstrip()) for line in conversion.markdown.splitlines()) <= 10
+    assert conversion.counters["blocks_flattened"] > 0
+
+
+@pytest.mark.parametrize(
+    ("html", "flat"),
+    [
+        ("<p>a<p>b", "<p>a</p><p>b</p>"),
+        ("<ul><li>a<li>b</ul>c", "<ul><li>a</li><li>b</li></ul>c"),
+        ("<b>a<i>b</b>c", "<b>a<i>b</i></b>c"),
+        ("<div><div><div>x</div></div>y</div>", "<div><div>x</div>y</div>"),
+        ("<script>if (a<b) {'<div>'}</script>z", "<script>if (a<b) {'<div>'}</script>z"),
+        ("a<!-- <b> -->b<br>c", "ab<br>c"),
+        ("<p title='a>b'>c", "<p title='a>b'>c</p>"),
+        ("<math><mi>x<p>y", "<math><mi>x<p>y</p></mi></math>"),
+        ("<math><mrow><p>y", "<math><mrow></mrow></math><p>y</p>"),
+    ],
+)
+def test_flattened_pages_have_balanced_tags(html: str, flat: str) -> None:
+    assert flatten(html, 2 if "div" in html else 9)[0] == flat
+
+
+def test_ordinary_pages_are_left_alone() -> None:
+    assert not is_deep("<div>" * 50 + "</div>" * 50 + "<br><img><p>" * 20, 256)
+    assert is_deep("<div>" * 300, 256)
