@@ -31,7 +31,7 @@ class Element(NamedTuple):
 
 ELEMENTS = (
     Element(1, "H", "Hydrogen", 1.008, 1, 1, 13.99, 20.27, 0.08988, "[[Henry Cavendish]] recognised the gas as a substance of its own in 1766; [[Antoine Lavoisier]] named it 'water-former' in 1783.", "Most of it goes into ammonia and the refining of oil.", "About three quarters of the mass of ordinary matter in the universe is hydrogen."),
-    Element(2, "He", "Helium", 4.0026, 18, 1, 0.95, 4.22, 0.1786, "Its yellow line was seen in the light of the Sun during the eclipse of 1868; [[William Ramsay]] found it on Earth in 1895, in a uranium ore.", "Liquid helium cools the magnets of scanners and accelerators.", "It cannot be frozen at ordinary pressure, however cold it is made; the melting point given is for a pressure of 2.5 megapascals."),
+    Element(2, "He", "Helium", 4.0026, 18, 1, 0.95, 4.22, 0.1786, "Its yellow line was seen in the light of the Sun during the eclipse of 1868; [[William Ramsay]] found it on Earth in 1895, in a uranium ore.", "Liquid helium cools the magnets of scanners and accelerators.", "It cannot be frozen at ordinary pressure, however cold it is made; it turns solid only under about 2.5 megapascals."),
     Element(3, "Li", "Lithium", 6.94, 1, 2, 453.65, 1603, 0.534, "[[Johan August Arfwedson]] detected it in the mineral petalite in 1817.", "Rechargeable batteries take up most of the production, glass and ceramics the rest.", "It is the lightest of the metals and floats on oil."),
     Element(6, "C", "Carbon", 12.011, 14, 2, 3823, 3915, 2.267, "As charcoal and soot it has been known since prehistory; that [[diamond]] is nothing but carbon was shown by [[Smithson Tennant]] in 1797.", "Coke reduces iron ore, graphite serves in electrodes and pencils, diamond cuts stone.", "At ordinary pressure graphite does not melt but passes straight into vapour; it can be melted only under some ten megapascals."),
     Element(7, "N", "Nitrogen", 14.007, 15, 2, 63.15, 77.36, 1.2506, "[[Daniel Rutherford]] described it in 1772 as 'noxious air'.", "By far the greatest part is made into ammonia for fertilisers; liquid nitrogen cools.", "Nitrogen makes up 78 per cent of the air by volume."),
@@ -115,18 +115,22 @@ def article(e: Element) -> Source:
         f" Its electron configuration is {_short(e.number)}.",
     )
     moles = 100 / e.mass
+    leading, power = f"{moles * 6.02214e23:.2e}".split("e+")
     amount = voice.say(
-        f"The [[standard atomic weight]] is {e.mass:g}, so that 100 grams contain {moles:.3g} moles, or about {{{{val|{moles * 6.02214:.3g}|e=23}}}} atoms.",
+        f"The [[standard atomic weight]] is {e.mass:g}, so that 100 grams contain {moles:.3g} moles, or about {{{{val|{leading}|e={power}}}}} atoms.",
         f'One [[Mole (unit)|mole]] weighs {e.mass:g} grams; a single atom has on average the mass\n\n<math display="block">m = \\frac{{{e.mass:g} \\, \\text{{g/mol}}}}{{6.022 \\times 10^{{23}} \\, \\text{{mol}}^{{-1}}}} \\approx {e.mass / 6.02214:.3f} \\times 10^{{-23}} \\, \\text{{g}}.</math>',
     )
+    celsius_text = [f"{value:g}".replace("-", "−") for value in celsius]
     heat = voice.say(
-        f"It melts at {{{{val|{e.melts:g}|u=K}}}} ({celsius[0]:g} °C) and boils at {{{{val|{e.boils:g}|u=K}}}} ({celsius[1]:g} °C).",
-        f"The melting point is {celsius[0]:g} °C, the boiling point {celsius[1]:g} °C.",
+        f"It melts at {{{{val|{e.melts:g}|u=K}}}} ({celsius_text[0]} °C) and boils at {{{{val|{e.boils:g}|u=K}}}} ({celsius_text[1]} °C).",
+        f"The melting point is {celsius_text[0]} °C, the boiling point {celsius_text[1]} °C.",
     )
     if e.name == "Carbon":
         heat = f"At normal pressure it does not melt; graphite sublimes at about {{{{val|{e.boils:g}|u=K}}}}."
     if e.name == "Helium":
-        heat = f"It boils at {{{{val|{e.boils:g}|u=K}}}} ({celsius[1]:g} °C), lower than any other substance."
+        heat = (
+            f"It boils at {{{{val|{e.boils:g}|u=K}}}} ({celsius_text[1]} °C), lower than any other substance."
+        )
     unit = "g/L" if state == "gas" else "g/cm<sup>3</sup>"
     if state == "gas":
         heat += f" At 0 °C a litre of the gas weighs {e.density:g} g, against 1.293 g for air: it is {'lighter' if e.density < 1.293 else 'heavier'} than the air."
