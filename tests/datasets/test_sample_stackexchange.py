@@ -76,7 +76,7 @@ def test_an_archive_holds_the_tables_of_a_dump(shipped, site):
 
 def test_line_ends_are_crlf_in_one_dump_and_lf_in_the_other(shipped):
     posts = shipped[MAIN]["Posts.xml"]
-    assert posts.count(b"\r\n") == posts.count(b"\n") > 150
+    assert posts.count(b"\r\n") == posts.count(b"\n") > 800
     assert b"\r" not in shipped[META]["Posts.xml"]
 
 
@@ -203,8 +203,8 @@ def test_tags_are_in_angle_brackets_in_one_dump_and_between_bars_in_the_other(ta
 def test_there_is_enough_text_and_no_thread_twice(tables):
     posts = [row for row in tables[MAIN]["Posts.xml"] if row["PostTypeId"] in "12"]
     questions = [row for row in posts if row["PostTypeId"] == "1"]
-    assert len(questions) >= 80
-    assert sum(len(Text(row["Body"]).text) for row in posts) > 60_000
+    assert len(questions) >= 250
+    assert sum(len(Text(row["Body"]).text) for row in posts) > 300_000
     assert len({row["Title"] for row in questions}) == len(questions)
     sentences = Counter(
         s for row in posts for s in re.findall(r"[A-Z][^.?!\n]{40,}[.?!]", Text(row["Body"]).text)

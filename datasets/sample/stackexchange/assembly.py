@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 
@@ -133,7 +134,8 @@ def _settle(thread: Thread, users: list[User]) -> list[_Settled]:
     span = (LAST_DAY - FIRST_DAY).days
     day = first.when or FIRST_DAY + timedelta(days=rng.randrange(span))
     at = datetime.combine(day, time()) + timedelta(milliseconds=rng.randrange(6 * 3600_000, 23 * 3600_000))
-    out, taken = [], []
+    out: list[_Settled] = []
+    taken: list[User] = []
     for post in [first, *thread.answers]:
         if post is not first:
             if post.when:
@@ -167,7 +169,7 @@ def _author(post: Post, users: list[User], rng: random.Random, taken: list[User]
             return user
 
 
-def _post_row(one: _Settled, mates: list[_Settled], resolve, tag_style: str) -> Row:  # type: ignore[no-untyped-def]
+def _post_row(one: _Settled, mates: list[_Settled], resolve: Callable[[str], str], tag_style: str) -> Row:
     post, question = one.post, one.thread.question
     modern = one.at >= MODERN_SINCE and "old" not in post.flags
     body = render(fill(post.body), modern=modern, resolve=resolve)

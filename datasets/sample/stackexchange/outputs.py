@@ -42,6 +42,8 @@ def run_python(code: str, namespace: dict[str, Any]) -> str:
     with contextlib.redirect_stdout(stream):
         try:
             exec(compile(code, "<answer>", "exec"), namespace)
+        except (NameError, SyntaxError):
+            raise  # a slip in the sources, not something that a question shows
         except Exception as problem:
             print(f"{type(problem).__name__}: {problem}")
     return stream.getvalue()
@@ -64,7 +66,7 @@ def text_table(header: list[str], rows: list[tuple[Any, ...]]) -> str:
     cells = [["NULL" if value is None else str(value) for value in row] for row in rows]
     widths = [max(len(line[i]) for line in [header, *cells]) for i in range(len(header))]
     numeric = [
-        bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(header))
+        bool(rows) and all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(header))
     ]
 
     def line(values: list[str]) -> str:
