@@ -210,6 +210,11 @@ class _Compiler:
         steps, sequences = self._length(index, start, first_step, batch_size, asked, carried)
         self._check_epochs(index, carried, sequences)
         length = steps * batch_size
+        for name, weight in asked.items():
+            if weight * length < WEIGHT_TOTAL:
+                self.notes.append(
+                    f"phase {phase.name!r}: {name} asks for {weight * length / WEIGHT_TOTAL:.2g} of a sequence, draws {sequences[name]}"
+                )
         self.phases.append(
             PlanPhase(
                 name=phase.name,

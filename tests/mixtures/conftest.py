@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -38,7 +38,9 @@ def ledger_of(name: str, shards: Sequence[ShardEntry], **changes: object) -> Led
     return Ledger(**(fields | changes)).sealed()
 
 
-def measured(name: str, tokens: int, documents: int = 100, size: int | None = None, **changes: object) -> MeasuredCache:
+def measured(
+    name: str, tokens: int, documents: int = 100, size: int | None = None, **changes: object
+) -> MeasuredCache:
     """A cache that has a ledger only."""
     shard = ShardEntry(
         path="shards/00000-of-00001.arrow", documents=documents, tokens=tokens, bytes=size or 4 * tokens, size=1,
@@ -126,3 +128,45 @@ def example_spec(project_root: Path) -> str:
     """The spec of docs/mixtures.md."""
     text = (project_root / "docs" / "mixtures.md").read_text()
     return text.split("```yaml\n")[1].split("```")[0]
+
+
+@pytest.fixture(scope="session", name="measured")
+def _measured() -> Callable[..., MeasuredCache]:
+    return measured
+
+
+@pytest.fixture(scope="session", name="write_cache")
+def _write_cache() -> Callable[..., str]:
+    return write_cache
+
+
+@pytest.fixture(scope="session", name="compiled")
+def _compiled() -> Callable[..., Plan]:
+    return compiled
+
+
+@pytest.fixture(scope="session", name="make_plan")
+def _make_plan() -> Callable[..., Plan]:
+    return make_plan
+
+
+@pytest.fixture
+def example_folder(tmp_path: Path, example_spec: str) -> Path:
+    """The example of the documentation with real caches of 1 % of its size, and phases of 1 % of the length."""
+    sizes = {"web": 400_123, "wikipedia": 30_000, "arxiv": 15_000, "questions": 3_000}
+    for name, tokens in sizes.items():
+        lengths = [97] * (tokens // 97) + [tokens % 97]
+        write_cache(tmp_path / "tokens" / name / "train", name, lengths, shards=3)
+    text = example_spec.replace("40M tokens", "400_123 tokens").replace(
+        "sequence_length: 512", "sequence_length: 64"
+    )
+    for before, after in (
+        ("400 steps", "40 steps"),
+        ("26M", "320k"),
+        ("6M", "60k"),
+        ("size: 64", "size: 48"),
+        ("40 steps}", "4 steps}"),
+    ):
+        text = text.replace(before, after)
+    (tmp_path / "spec.yaml").write_text(text)
+    return tmp_path

@@ -16,7 +16,9 @@ def test_every_element_appears_once(n: int, seed: int, name: str, epoch: int) ->
     assert np.array_equal(np.sort(Permutation(n, seed, name, epoch)(np.arange(n))), np.arange(n))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, SORTED_BELOW - 1, SORTED_BELOW, SORTED_BELOW + 1, 2**13, 2**17, 2**17 + 1])
+@pytest.mark.parametrize(
+    "n", [1, 2, 3, SORTED_BELOW - 1, SORTED_BELOW, SORTED_BELOW + 1, 2**13, 2**17, 2**17 + 1]
+)
 def test_at_the_edges_too(n: int) -> None:
     assert np.array_equal(np.sort(Permutation(n, 1, "a", 0)(np.arange(n))), np.arange(n))
 
