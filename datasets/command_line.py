@@ -57,15 +57,24 @@ def run_command(command: Any, arguments: Sequence[str] | None = None, name: str 
             raise
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USER_ERROR
-    except click.ClickException as error:
-        error.show()
-        return EXIT_USER_ERROR
     except (click.Abort, KeyboardInterrupt):
         print("interrupted", file=sys.stderr)
         return EXIT_FAULT
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAULT
+    except Exception as error:
+        # Newer typer carries its own copy of click, whose exceptions are not those of the package.
+        if type(error).__name__ == "Abort":
+            print("interrupted", file=sys.stderr)
+            return EXIT_FAULT
+        if type(error).__name__ == "Exit":
+            return int(getattr(error, "exit_code", EXIT_WHOLE))
+        show = getattr(error, "show", None)
+        if show is None or not hasattr(error, "exit_code"):
+            raise
+        show()
+        return EXIT_USER_ERROR
     return result if isinstance(result, int) else EXIT_WHOLE
 
 

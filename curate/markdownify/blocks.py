@@ -150,7 +150,7 @@ def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     flow = serializer.flow
     if flow.kind != "list":
         serializer.flush()
-        if flow.kind == "line" or flow.indent > serializer.limits.max_indent:
+        if flow.kind == "line" or flow.indent >= serializer.limits.max_indent:
             return _flush
         serializer.push("item")
         return _leave_orphan
