@@ -48,8 +48,14 @@ def convert(source: Path, work: Path) -> str:
     fresh = page.exists() and log.exists() and page.stat().st_mtime > source.stat().st_mtime
     if not fresh:
         command = ["latexmlc", *FLAGS, f"--dest={page}", f"--log={log}", source.name]
-        subprocess.run(command, cwd=source.parent, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    found = re.findall(r"^Status:conversion:(\d)", log.read_text(encoding="utf-8"), re.MULTILINE) if log.exists() else []
+        subprocess.run(
+            command, cwd=source.parent, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+    found = (
+        re.findall(r"^Status:conversion:(\d)", log.read_text(encoding="utf-8"), re.MULTILINE)
+        if log.exists()
+        else []
+    )
     if not found or int(found[-1]) >= len(SPLITS) or not page.exists():
         raise SystemExit(f"{source.name}: LaTeXML gave no page; see {log}")
     return SPLITS[int(found[-1])]
@@ -62,7 +68,9 @@ def check(page: Path, work: Path) -> bytes:
         if place in text:
             raise SystemExit(f"{page.name}: contains the local path {place}")
     if STAMP not in text:
-        raise SystemExit(f"{page.name}: expected the fixed date {STAMP!r} in the footer; is this LaTeXML too old?")
+        raise SystemExit(
+            f"{page.name}: expected the fixed date {STAMP!r} in the footer; is this LaTeXML too old?"
+        )
     return text.encode("utf-8")
 
 
@@ -98,7 +106,9 @@ def build(work: Path, target: Path) -> dict[str, int]:
 def main(argv: list[str] | None = None) -> None:
     """Read the command line and build."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--work", type=Path, help="folder for pages and logs; kept, and reused by the next build")
+    parser.add_argument(
+        "--work", type=Path, help="folder for pages and logs; kept, and reused by the next build"
+    )
     parser.add_argument("--target", type=Path, default=HERE, help="folder that receives the zip files")
     arguments = parser.parse_args(argv)
     if shutil.which("latexmlc") is None:
