@@ -213,7 +213,8 @@ class _Compiler:
         for name, weight in asked.items():
             if weight * length < WEIGHT_TOTAL:
                 self.notes.append(
-                    f"phase {phase.name!r}: {name} asks for {weight * length / WEIGHT_TOTAL:.2g} of a sequence, draws {sequences[name]}"
+                    f"phase {phase.name!r}: {name} asks for {weight * length / WEIGHT_TOTAL:.2g} of a sequence, "
+                    f"draws {sequences[name]}"
                 )
         self.phases.append(
             PlanPhase(
@@ -263,7 +264,8 @@ class _Compiler:
                 "'until' counts from the start of the run; write 'for' to count from the start of the phase",
             )
         # Epochs are a limit, so they round down; everything else means at least that much.
-        steps = max(1, math.floor(exact)) if duration.unit is Unit.EPOCHS else math.ceil(exact)
+        limited = duration.unit is Unit.EPOCHS
+        steps = math.floor(exact) + 2 if limited else math.ceil(exact)
         if steps * batch_size > MAX_PHASE_LENGTH:
             raise self.source.error(
                 f"the phase has {steps * batch_size:,} sequences, at most {MAX_PHASE_LENGTH:,} are possible",
@@ -271,20 +273,22 @@ class _Compiler:
                 str(duration),
                 "Split it",
             )
-        while True:
-            sequences = self._sequences(index, at, asked, steps * batch_size)
-            if duration.unit is not Unit.EPOCHS or steps == 1:
-                break
+        sequences = self._sequences(at, asked, steps * batch_size)
+        if limited:
             assert duration.dataset is not None
-            limit = duration.amount * self.windows[duration.dataset]
-            done = sequences[duration.dataset] + (carried.get(duration.dataset, 0) if absolute else 0)
-            if done <= limit:
-                break
-            steps -= 1
-        if steps != exact:
+            name, base = duration.dataset, carried.get(duration.dataset, 0) if absolute else 0
+            limit = duration.amount * self.windows[name]
+            while base + sequences[name] > limit and steps > 1:
+                steps -= 1
+                sequences = self._sequences(at, asked, steps * batch_size)
+            self.notes.append(
+                f"phase {phase.name!r}: {'until' if absolute else 'for'} {duration} is {steps:,} steps of {batch_size:,} "
+                f"sequences, which draw {sequences[name]:,} sequences of {name}"
+            )
+        elif steps != exact:
             self.notes.append(
                 f"phase {phase.name!r}: {'until' if absolute else 'for'} {duration} is {float(exact):,.4f} steps of "
-                f"{batch_size:,} sequences, rounded {'up' if steps > exact else 'down'} to {steps:,}"
+                f"{batch_size:,} sequences, rounded up to {steps:,}"
             )
         return steps, sequences
 
@@ -312,15 +316,13 @@ class _Compiler:
                     f"It draws from {', '.join(list(asked)[:20])}",
                 )
             wanted = duration.amount * self.windows[name] - (carried.get(name, 0) if absolute else 0)
-            # What earlier phases left the dataset short of, this phase makes up for.
-            wanted -= self._owed.get(name, 0)
             return wanted * Fraction(WEIGHT_TOTAL, asked[name]) / batch_size
         sequences = duration.amount
         if duration.unit is Unit.TOKENS:
             sequences = duration.amount / self.spec.sequence_length
         return (sequences - (start if absolute else 0)) / batch_size
 
-    def _sequences(self, index: int, at: Path, asked: dict[str, int], length: int) -> dict[str, int]:
+    def _sequences(self, at: Path, asked: dict[str, int], length: int) -> dict[str, int]:
         if length < len(asked):
             raise self.source.error(
                 f"the phase has {length} sequences, fewer than the {len(asked)} datasets that it draws from",

@@ -189,7 +189,8 @@ class Plan(BaseModel):
     code_version: str
     """Version of the compiler."""
     hash: str = ""
-    """SHA-256 of the canonical JSON of all other fields but where the caches lie: a moved cache is the same data."""
+    """SHA-256 of the canonical JSON of all that decides what a run does: every other field but ``notes``,
+    ``code_version`` and where the caches lie (a moved cache is the same data)."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
@@ -275,7 +276,7 @@ class Plan(BaseModel):
         return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
 
     def save(self, url: str) -> None:
-        """Seal the plan and write it atomically; relative paths of caches become relative to its folder."""
+        """Seal the plan and write it atomically; caches are named relative to its folder where they can."""
         storage.write_bytes(url, self.sealed()._relocated(lambda cache: _seen_from(url, cache)).to_json())
 
     def _relocated(self, move: Callable[[str], str]) -> Plan:
@@ -343,10 +344,13 @@ def _is_absolute(path: str) -> bool:
 
 
 def _seen_from(url: str, cache: str) -> str:
-    """Return a relative local path as seen from the folder of the file ``url``; other paths as they are."""
-    if _is_absolute(cache) or "://" in url:
+    """Return a local path as seen from the folder of the file ``url``, if it is relative or lies below that folder."""
+    if "://" in cache or "://" in url:
         return cache
-    return os.path.relpath(cache, os.path.dirname(url) or ".").replace(os.sep, "/")
+    folder = os.path.abspath(os.path.dirname(url))
+    if os.path.isabs(cache) and not os.path.abspath(cache).startswith(folder + os.sep):
+        return cache
+    return os.path.relpath(os.path.abspath(cache), folder).replace(os.sep, "/")
 
 
 def _normal(folder: str, path: str) -> str:

@@ -85,7 +85,7 @@ def _mix(value: np.ndarray) -> np.ndarray:
     return value ^ (value >> np.uint64(31))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def permutation(n: int, seed: int, name: str, epoch: int) -> Permutation:
     """Return a permutation, kept for the next call."""
     return Permutation(n, seed, name, epoch)

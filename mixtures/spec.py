@@ -155,6 +155,8 @@ class LearningRateSpec(_Section):
             raise ValueError("a constant rate has no 'to' and no 'decay'; add for example 'shape: linear'")
         if self.shape is not Shape.CONSTANT and self.end is None:
             raise ValueError(f"a {self.shape.value} rate needs 'to', the rate at the end of the phase")
+        if self.end == 0 and self.shape in (Shape.INVERSE, Shape.INVERSE_SQRT):
+            raise ValueError(f"an {self.shape.value} decay cannot reach 0; write a small rate")
         if self.warmup is None and self.warmup_from is not None:
             raise ValueError("'warmup_from' needs 'warmup', how long the rise takes")
         return self

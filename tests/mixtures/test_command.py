@@ -1,0 +1,156 @@
+"""The commands, as a person runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from tootsie.datasets.command_line import run_command
+from tootsie.mixtures.command import app
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.sampler import Sampler
+from tootsie.tokenize.cache import TokenCache
+
+
+def run(*arguments: object) -> int:
+    return run_command(typer.main.get_command(app), [str(argument) for argument in arguments], "tootsie mix")
+
+
+@pytest.fixture
+def plan_file(example_folder: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    assert run("compile", example_folder / "spec.yaml", "-o", example_folder / "plan.json") == 0
+    capsys.readouterr()
+    return example_folder / "plan.json"
+
+
+def test_compile(example_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("compile", example_folder / "spec.yaml", "-o", example_folder / "plan.json") == 0
+    out = capsys.readouterr().out
+    assert "note: phase 'enriched': until 320k tokens is" in out
+    assert "plan.json: 3 phases, 4 datasets" in out
+    first = (example_folder / "plan.json").read_bytes()
+    assert run("compile", example_folder / "spec.yaml", "-o", example_folder / "plan.json") == 0
+    assert (example_folder / "plan.json").read_bytes() == first
+    assert b'"cache": "tokens/web/train"' in first
+
+
+def test_compile_dry_run_and_seed(example_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run(
+            "compile", example_folder / "spec.yaml", "-o", example_folder / "plan.json", "--dry-run", "--json"
+        )
+        == 0
+    )
+    assert not (example_folder / "plan.json").exists()
+    assert json.loads(capsys.readouterr().out)["plan"] is None
+    assert run("compile", example_folder / "spec.yaml", "-o", example_folder / "plan.json", "--seed", 5) == 0
+    assert Plan.load(str(example_folder / "plan.json")).seed == 5
+
+
+def test_a_bad_spec_is_a_user_error(example_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = example_folder / "spec.yaml"
+    spec.write_text(spec.read_text().replace("batch_size", "batchsize"))
+    assert run("compile", spec, "-o", example_folder / "plan.json") == 2
+    err = capsys.readouterr().err
+    assert "unknown key 'batchsize'. Did you mean 'batch_size'?" in err
+    assert "Traceback" not in err
+    assert not (example_folder / "plan.json").exists()
+
+
+def test_show(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", plan_file, "--picture", plan_file.parent / "plan.svg") == 0
+    out = capsys.readouterr().out
+    for text in (
+        "cooldown  mixture cooldown",
+        "questions",
+        "epochs so far",
+        "first pass ends in step",
+        "changes",
+        "batch_size",
+    ):
+        assert text in out
+    assert (plan_file.parent / "plan.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_show_json(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", plan_file, "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["steps"] == Plan.load(str(plan_file)).total_steps
+    assert sum(row["sequences"] for row in summary["datasets"]) == summary["sequences"]
+
+
+def test_show_refuses_other_pictures(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", plan_file, "--picture", "plan.bmp") == 2
+    assert "a picture is .png or .svg (found 'plan.bmp')" in capsys.readouterr().err
+
+
+def test_trace_names_the_documents_that_the_batch_holds(
+    plan_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = Plan.load(str(plan_file))
+    step = plan.total_steps - 2
+    assert run("trace", plan_file, "--step", step, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    batch = Sampler(plan).batch(step)
+    assert [row["dataset"] for row in rows] == [plan.datasets[index].name for index in batch.dataset]
+    for number, row in enumerate(rows):
+        cache = TokenCache.open(plan.datasets[batch.dataset[number]].cache)
+        ids: list[int] = []
+        for document in row["documents"]:
+            whole = cache.document(document["shard"], document["row"])
+            assert whole.document_id == document["id"]
+            ids += whole.input_ids[slice(*document["tokens"])].tolist()
+        assert ids == batch.tokens[number].tolist()
+
+
+def test_trace_one_row(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("trace", plan_file, "--step", 3, "--row", 7) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("row 7  position 151  ")
+    assert lines[1].startswith("    shard ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--step", "999999"], "--step: the plan has no such step (found 999999). The last is"),
+        (["--step", "0", "--row", "48"], "--row: the step has no such row (found 48). The last is 47"),
+    ],
+)
+def test_trace_outside(
+    plan_file: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert run("trace", plan_file, *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_trace_refuses_a_rebuilt_cache(
+    plan_file: Path, write_cache: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("web", "wikipedia", "arxiv", "questions"):
+        write_cache(plan_file.parent / "tokens" / name / "train", name, [100] * 99, 3)  # type: ignore[operator]
+    assert run("trace", plan_file, "--step", "0") == 2
+    assert "is not the one that the plan was compiled from" in capsys.readouterr().err
+
+
+def test_help_is_light() -> None:
+    code = (
+        "import sys; from tootsie.mixtures.command import app; import typer.main; typer.main.get_command(app);"
+        "print([m for m in ('jax', 'matplotlib', 'pyarrow', 'numpy', 'apache_beam') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_trace_needs_no_jax_and_no_matplotlib(plan_file: Path) -> None:
+    code = (
+        "import sys; from tootsie.mixtures.command import app; import typer.main\n"
+        f"typer.main.get_command(app).main(['trace', {str(plan_file)!r}, '--step', '1', '--row', '0'], standalone_mode=False)\n"
+        "assert not {'jax', 'matplotlib', 'apache_beam'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
