@@ -92,7 +92,7 @@ def epidemic(rng: random.Random, r: float, recovery: float) -> Paper:
                 "Equations",
                 say(
                     rng,
-                    r"""[[Divide the population into fractions $s$, $i$ and $r$ of||Let $s$, $i$ and $r$ denote the fractions of]] susceptible, infectious and recovered individuals. [[Kermack and McKendrick||The model of Kermack and McKendrick]]~\cite{km} [[assume||assumes]] mass action,
+                    r"""[[Divide the population into fractions $s$, $i$ and $r$ of||Let $s$, $i$ and $r$ denote the fractions of]] susceptible, infectious and recovered individuals. [[Kermack and McKendrick~\cite{km} assume||The model of Kermack and McKendrick~\cite{km} assumes]] mass action,
         \begin{align}\frac{ds}{dt}&=-\beta si,&\frac{di}{dt}&=\beta si-\gamma i,&\frac{dr}{dt}&=\gamma i,\label{eq:sir}\end{align}
         [[so that an infection lasts $1/\gamma$ on average||with mean infectious period $1/\gamma$]], and one case among susceptibles causes $R_{0}=\beta/\gamma$ new ones. [[We take||Our parameters are]] $\gamma=<<g>>$ per day and $R_{0}=<<R>>$. [[At the beginning $s\approx1$ and||As long as $s\approx1$,]] $i$ grows like $e^{(\beta-\gamma)t}$; the doubling time is $\log2/(\gamma(R_{0}-1))\approx<<double>>$ days.""",
                     **v,
@@ -115,7 +115,7 @@ def epidemic(rng: random.Random, r: float, recovery: float) -> Paper:
                 rng.choice(["Reducing contacts", "Intervention"]),
                 say(
                     rng,
-                    r"""[[If contacts are reduced by a fraction $x$ throughout||Suppose that everybody has only the fraction $1-x$ of the usual contacts]], $R_{0}$ is replaced by $(1-x)R_{0}$. Table~\ref{tab:cut} shows [[the consequences||what happens]]: a lower and later peak, and fewer infections in total. [[Above $x=<<cut>>\,\%$ there is no epidemic at all||The epidemic is prevented if $x><<cut>>\,\%$]]. [[If the measures end too early, the remaining susceptibles are still above the threshold and a second wave follows||A temporary measure only shifts the peak unless it brings $s$ below $1/R_{0}$]].""",
+                    r"""[[If contacts are reduced by a fraction $x$ throughout,||Suppose that everybody has only the fraction $1-x$ of the usual contacts. Then]] $R_{0}$ is replaced by $(1-x)R_{0}$. Table~\ref{tab:cut} shows [[the consequences||what happens]]: a lower and later peak, and fewer infections in total. [[Above $x=<<cut>>\,\%$ there is no epidemic at all||The epidemic is prevented if $x><<cut>>\,\%$]]. [[If the measures end too early, the remaining susceptibles are still above the threshold and a second wave follows||A temporary measure only shifts the peak unless it brings $s$ below $1/R_{0}$]].""",
                     **v,
                 ),
                 table(
