@@ -9,7 +9,7 @@ import itertools
 import json
 import tarfile
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import InputError

@@ -128,11 +128,13 @@ def _unpack(url: str, folder: Path) -> dict[str, str]:
 
     # Names inside the archive choose among names of ours; they are never paths on this machine.
     wanted: dict[str, tuple[str, int]] = {}
+    opened: list[Bounded] = []
 
     class Files(WriterFactory):
         def create(self, filename: str) -> Py7zIO:
             table, limit = wanted[filename]
-            return Bounded(folder / f"{table}.xml", limit)
+            opened.append(Bounded(folder / f"{table}.xml", limit))
+            return opened[-1]
 
     faults = (
         py7zr.exceptions.ArchiveError,
@@ -175,6 +177,9 @@ def _unpack(url: str, folder: Path) -> dict[str, str]:
             value=f"{type(error).__name__}: {error}",
             remedy="Fetch it again and compare its checksum",
         ) from None
+    finally:
+        for file in opened:
+            file.close()
     return {table: str(folder / f"{table}.xml") for table, _ in wanted.values()}
 
 

@@ -108,6 +108,8 @@ def read_member(stream: IO[bytes], member: Member, limit: int) -> bytes:
     Raises:
       DamagedMemberError: the local header, length or checksum do not fit, or the content is over the limit.
     """
+    if member.offset < 0:
+        raise DamagedMemberError("the directory points before the begin of the archive")
     stream.seek(member.offset)
     header = stream.read(_LOCAL.size)
     if len(header) != _LOCAL.size or header[:4] != b"PK\x03\x04":
