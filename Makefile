@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test lint format types bench lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test lint format types bench kill-demo lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -46,14 +46,17 @@ format: setup-dev  ## Format the code
 bench: setup-dev  ## Run the benchmarks
 	@for script in benchmarks/*.py; do echo "== $$script"; $(RUN) $$script || exit 1; done
 
+kill-demo: setup  ## Kill the demo at 20 random moments and compare what it ends with
+	$(RUN) tests/endurance/kill_demo.py --kills 20
+
 lock:  ## Write constraints.txt from the newest versions that pyproject.toml admits
 	rm -rf .build/lock && $(PYTHON) -m venv .build/lock
 	.build/lock/bin/python -m pip install --quiet --editable '.[dev]'
 	.build/lock/bin/python -m pip freeze --exclude-editable | sort -f > constraints.txt
 
-sample: sample-arxiv sample-wikipedia sample-stackexchange  ## Rebuild the sample dumps from their sources
+sample: sample-arxiv sample-wikipedia sample-stackexchange  ## Rebuild all three the sample dumps from their sources
 
-sample-wikipedia sample-stackexchange: setup
+sample-arxiv sample-wikipedia sample-stackexchange: setup
 	$(RUN) datasets/sample/$(@:sample-%=%)/build.py
 
 clean:  ## Remove what the targets above made
