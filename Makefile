@@ -54,7 +54,7 @@ lock:  ## Write constraints.txt from the newest versions that pyproject.toml adm
 	.build/lock/bin/python -m pip install --quiet --editable '.[dev]'
 	.build/lock/bin/python -m pip freeze --exclude-editable | sort -f > constraints.txt
 
-sample: sample-arxiv sample-wikipedia sample-stackexchange  ## Rebuild all three the sample dumps from their sources
+sample: sample-arxiv sample-wikipedia sample-stackexchange  ## Rebuild the sample dumps from their sources
 
 sample-arxiv sample-wikipedia sample-stackexchange: setup
 	$(RUN) datasets/sample/$(@:sample-%=%)/build.py
