@@ -14,14 +14,21 @@ _INTERRUPTS = re.compile(r"(?:[-+*] |1[.)] |`{3,})")
 
 def container(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """Any block that only separates: ``div``, ``section``, ``article`` …"""
-    if ("style" in attributes or "hidden" in attributes) and is_hidden(attributes):
-        # The sections of MediaWiki's mobile pages are only folded.
-        if "data-mw-section-id" not in attributes and "pcs-collapse" not in (attributes.get("class") or ""):
-            serializer.counters["hidden_dropped"] += 1
-            return SKIP
+    if (
+        ("style" in attributes or "hidden" in attributes)
+        and is_hidden(attributes)
+        and not _is_folded(attributes)
+    ):
+        serializer.counters["hidden_dropped"] += 1
+        return SKIP
     if serializer.parts or serializer.flow.parts:
         serializer.flush()
     return _flush
+
+
+def _is_folded(attributes: dict[str, Any]) -> bool:
+    """Return whether this is a section of one of MediaWiki's mobile pages, which are hidden only until a tap."""
+    return "data-mw-section-id" in attributes
 
 
 def _flush(serializer: Serializer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,7 +76,7 @@ def convert(
 
     Time and memory are linear in the length of the page. The result depends on the arguments only.
     """
-    settings = Options.of(profile, **options)
+    settings = _options(profile, tuple(sorted(options.items())))
     if len(html) > limits.max_bytes:
         raise InputError(
             f"the page is longer than {limits.max_bytes:,} {'bytes' if isinstance(html, bytes) else 'characters'}",
@@ -119,6 +120,11 @@ def markdownify(html: str | bytes, *, profile: str | Profile = Profile.WEB, **op
     return convert(html, profile=profile, **options).markdown
 
 
+@functools.lru_cache(maxsize=64)
+def _options(profile: str | Profile, options: tuple[tuple[str, Any], ...]) -> Options:
+    return Options.of(profile, **dict(options))
+
+
 def _serialize(
     decoded: Decoded, options: Options, limits: Limits
 ) -> tuple[Serializer, str | None, str | None]:
@@ -135,6 +141,13 @@ def _serialize(
         return serializer, None, None
     serializer.root = root
     serializer.walk(root)
-    head = parser.head
-    title = head.css_first("title") if head is not None else None
-    return serializer, title.text(deep=True) if title is not None else None, root.attributes.get("lang")
+    return (
+        serializer,
+        _page_title(parser) if "<title" in html or "<TITLE" in html else None,
+        root.attributes.get("lang"),
+    )
+
+
+def _page_title(parser: LexborHTMLParser) -> str | None:
+    title = parser.head.css_first("title") if parser.head is not None else None
+    return title.text(deep=True) if title is not None else None

@@ -79,7 +79,8 @@ def unwrap_display_style(tex: str) -> str:
     if depth:
         return tex
     inner = tex[1:-1]
-    return inner[_STYLE.match(inner).end() :].strip(" ") if _STYLE.match(inner) else tex
+    style = _STYLE.match(inner)
+    return inner[style.end() :].strip(" ") if style else tex
 
 
 def strip_style(tex: str) -> str:

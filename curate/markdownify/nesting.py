@@ -164,7 +164,10 @@ def flatten(html: str, max_depth: int) -> tuple[str, int]:
                 break
         position = end + 1
         tag = html[match.start() : position]
-        if len(tag) > 4 * MAX_ATTRIBUTES and len(_WHITE.findall(_QUOTED_VALUE.sub(" ", tag))) > MAX_ATTRIBUTES:
+        if (
+            len(tag) > 4 * MAX_ATTRIBUTES
+            and len(_WHITE.findall(_QUOTED_VALUE.sub(" ", tag))) > MAX_ATTRIBUTES
+        ):
             tag = f"<{match.group(1)}{name}>"
         if match.group(1):
             if skipped.get(name):
@@ -189,7 +192,11 @@ def flatten(html: str, max_depth: int) -> tuple[str, int]:
             continue
         if name in _BREAKOUT and (open_count.get("math") or open_count.get("svg")):
             # HTML ends foreign content at such a tag, unless an integration point lies between.
-            while stack and not _INTEGRATION.intersection(stack[-1:]) and (open_count.get("math") or open_count.get("svg")):
+            while (
+                stack
+                and not _INTEGRATION.intersection(stack[-1:])
+                and (open_count.get("math") or open_count.get("svg"))
+            ):
                 top = stack.pop()
                 open_count[top] -= 1
                 formatting -= top in _FORMATTING

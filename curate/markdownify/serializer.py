@@ -53,7 +53,7 @@ class Flow:
         self.loose = False
         self.state = state
         self.list_end: tuple[int, str] = (-1, "")
-        self.indent = parent.indent if parent else 0
+        self.indent: int = parent.indent if parent else 0
 
 
 class Serializer:
@@ -158,6 +158,10 @@ class Serializer:
             text = text[1:]
             if not text:
                 return
+        if text[0] in ".,;:" and not self.parts and self.flow.blocks and self.flow.blocks[-1].endswith("$$"):
+            text = self._punctuate(text)
+            if not text:
+                return
         self.space = text[-1] == " "
         if self._pending is not None:
             self._settle(text[0])
@@ -165,6 +169,14 @@ class Serializer:
             self._no_link()
         inlines = self.flow.inlines
         self.parts.append(escape_text(text, in_link=bool(inlines) and any(i.kind == "a" for i in inlines)))
+
+    def _punctuate(self, text: str) -> str:
+        """Put the punctuation that follows a displayed formula behind it instead of before the next paragraph."""
+        rest = text.lstrip(".,;:")
+        if self.flow.parts or (rest and rest[0] != " "):
+            return text
+        self.flow.blocks[-1] += text[: len(text) - len(rest)]
+        return rest.lstrip(" ")
 
     def inline(self, markdown: str) -> None:
         """Add finished inline Markdown (code, an image, a footnote mark)."""

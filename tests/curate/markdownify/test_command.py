@@ -43,7 +43,10 @@ def test_a_page_goes_to_a_file(tmp_path: Path) -> None:
 
 def test_standard_input(project_root: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "curate.markdownify", "-"], input=PAGE.encode(), capture_output=True, cwd=project_root
+        [sys.executable, "-m", "curate.markdownify", "-"],
+        input=PAGE.encode(),
+        capture_output=True,
+        cwd=project_root,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"# A\n\nb **c**\n", b"")
 
@@ -54,7 +57,10 @@ def test_a_folder_is_mirrored(tmp_path: Path) -> None:
     (tmp_path / "in" / "sub" / "b.htm").write_text(PAGE)
     (tmp_path / "in" / "c.txt").write_text("no page")
     assert run(tmp_path / "in", "-o", tmp_path / "out") == 0
-    assert sorted(str(p.relative_to(tmp_path / "out")) for p in tmp_path.glob("out/**/*.*")) == ["a.md", "sub/b.md"]
+    assert sorted(str(p.relative_to(tmp_path / "out")) for p in tmp_path.glob("out/**/*.*")) == [
+        "a.md",
+        "sub/b.md",
+    ]
 
 
 def test_a_zip_is_mirrored(tmp_path: Path) -> None:
@@ -76,8 +82,12 @@ def test_the_package_as_engine(tmp_path: Path) -> None:
     assert (tmp_path / "a.md").read_text() == "# A\n\nb **c**\n"
 
 
-@pytest.mark.parametrize("name", ["../evil.html", "/etc/evil.html", "a/../../evil.html", "C:\\evil.html", "..\\evil.html"])
-def test_members_that_lead_outside_are_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["../evil.html", "/etc/evil.html", "a/../../evil.html", "C:\\evil.html", "..\\evil.html"]
+)
+def test_members_that_lead_outside_are_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     source = archive(tmp_path / "a.zip", {"good.html": PAGE, name: PAGE})
     assert run(source, "-o", tmp_path / "out" / "deep") == 2
     error = capsys.readouterr().err
@@ -140,7 +150,11 @@ def test_truncated_and_encrypted_archives(tmp_path: Path, capsys: pytest.Capture
     ],
 )
 def test_user_errors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in ("folder", "empty", "twice"):

@@ -148,7 +148,10 @@ def test_a_table_in_an_item_stays_a_table() -> None:
         ("<pre><code class='language-rust'>a</code></pre>", "```rust\na\n```\n"),
         ("<pre class='lang-py prettyprint-override'><code>a</code></pre>", "```py\na\n```\n"),
         ("<div class='highlight-source-shell'><pre>a</pre></div>", "```shell\na\n```\n"),
-        ("<div class='highlight-python3 notranslate'><div class=highlight><pre>a</pre></div></div>", "```python\na\n```\n"),
+        (
+            "<div class='highlight-python3 notranslate'><div class=highlight><pre>a</pre></div></div>",
+            "```python\na\n```\n",
+        ),
         ("<div class='mw-highlight mw-highlight-lang-lua'><pre>a</pre></div>", "```lua\na\n```\n"),
         ("<pre>a<br>b</pre>", "```\na\nb\n```\n"),
         ("<pre>```\nx\n```</pre>", "````\n```\nx\n```\n````\n"),
@@ -171,14 +174,23 @@ def test_code(html: str, markdown: str) -> None:
     [
         (table("<th>a<th>b", "<td>1<td>2"), "| a | b |\n| --- | --- |\n| 1 | 2 |\n"),
         (table("<td>1<td>2", "<td>3<td>4"), "|  |  |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n"),
-        (table("<th>a<th>b", "<td rowspan=2>1<td>2", "<td>3"), "| a | b |\n| --- | --- |\n| 1 | 2 |\n|  | 3 |\n"),
+        (
+            table("<th>a<th>b", "<td rowspan=2>1<td>2", "<td>3"),
+            "| a | b |\n| --- | --- |\n| 1 | 2 |\n|  | 3 |\n",
+        ),
         (
             table("<th>a<th>b<th>c", "<td colspan=2>1<td>2", "<td>3<td>4<td>5"),
             "| a | b | c |\n| --- | --- | --- |\n| 1 |  | 2 |\n| 3 | 4 | 5 |\n",
         ),
-        (table("<th>a|b<th>c", "<td><code>x|y</code><td>z"), "| a\\|b | c |\n| --- | --- |\n| `x\\|y` | z |\n"),
+        (
+            table("<th>a|b<th>c", "<td><code>x|y</code><td>z"),
+            "| a\\|b | c |\n| --- | --- |\n| `x\\|y` | z |\n",
+        ),
         (table("<th>a<th>b", "<td>1<br>2<td><p>3<p>4"), "| a | b |\n| --- | --- |\n| 1<br>2 | 3<br>4 |\n"),
-        (table("<th>a<th>b", "<td><ul><li>x<li>y</ul><td>z"), "| a | b |\n| --- | --- |\n| - x<br>- y | z |\n"),
+        (
+            table("<th>a<th>b", "<td><ul><li>x<li>y</ul><td>z"),
+            "| a | b |\n| --- | --- |\n| - x<br>- y | z |\n",
+        ),
         (table("<th align=right>a<th>b", "<td align=right>1<td>2"), "| a | b |\n| ---: | --- |\n| 1 | 2 |\n"),
         (table("<td>1<td>2", head="<caption>C</caption>"), "C\n\n|  |  |\n| --- | --- |\n| 1 | 2 |\n"),
         (table("<th>a<td>1", "<th>b<td>2"), "|  |  |\n| --- | --- |\n| a | 1 |\n| b | 2 |\n"),
@@ -195,7 +207,7 @@ def test_a_nested_table_becomes_clean_html_and_is_counted() -> None:
     conversion = convert(html)
     assert conversion.counters["tables_html"] == 1
     assert conversion.markdown == (
-        "<table><tbody>\n<tr><th>a</th><th>b</th></tr>\n<tr><td colspan=\"2\">1\n<table><tbody>\n"
+        '<table><tbody>\n<tr><th>a</th><th>b</th></tr>\n<tr><td colspan="2">1\n<table><tbody>\n'
         "<tr><td>2</td><td>3</td></tr></tbody></table></td></tr></tbody></table>\n"
     )
 
@@ -218,9 +230,15 @@ def test_a_formula_in_a_cell_keeps_its_row_whole() -> None:
         ('<math alttext="50\\%\nb" class="ltx_Math"></math>', "$50\\% b$\n"),
         ('<math alttext="a\\ " class="ltx_Math"></math>', "$a\\ $\n"),
         ('<math alttext="a" class="ltx_Math"></math><math alttext="b" class="ltx_Math"></math>', "$a$ $b$\n"),
-        ("<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>{\\displaystyle x}</annotation></semantics></math>", "$x$\n"),
+        (
+            "<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>{\\displaystyle x}</annotation></semantics></math>",
+            "$x$\n",
+        ),
         ("<math><mfrac><mn>1</mn><msup><mi>x</mi><mn>2</mn></msup></mfrac></math>", "$\\frac{1}{x^{2}}$\n"),
-        ("<script type='math/tex'>a_b</script><script type='math/tex; mode=display'>c</script>", "$a_b$\n\n$$c$$\n"),
+        (
+            "<script type='math/tex'>a_b</script><script type='math/tex; mode=display'>c</script>",
+            "$a_b$\n\n$$c$$\n",
+        ),
         ("<p>costs $5 or $6</p>", "costs \\$5 or \\$6\n"),
     ],
 )
@@ -251,7 +269,9 @@ def test_strict_dollars_leave_money_alone() -> None:
     assert markdownify(html, dollars="strict") == "It costs \\$5 and \\$10, where $x^2$ is free.\n"
 
 
-TEX = st.text(alphabet=st.sampled_from(list("abxy01+-*/_^{}[]()<>|&~`#!'\"= ,.;:\\%\n")), min_size=1, max_size=40)
+TEX = st.text(
+    alphabet=st.sampled_from(list("abxy01+-*/_^{}[]()<>|&~`#!'\"= ,.;:\\%\n")), min_size=1, max_size=40
+)
 
 
 @given(TEX.filter(lambda tex: tex.strip() and "%" not in tex and "\\|" not in tex))
@@ -271,7 +291,9 @@ def test_formulas_come_through_byte_for_byte(tex: str) -> None:
 
 
 def test_the_result_tells_title_counters_and_language() -> None:
-    conversion = convert("<html lang=fr><head><title>A  b</title></head><body><h1>x</h1><p><b>y</b></p></body></html>")
+    conversion = convert(
+        "<html lang=fr><head><title>A  b</title></head><body><h1>x</h1><p><b>y</b></p></body></html>"
+    )
     assert conversion.title == "A b"
     assert conversion.metadata == {"language": "fr"}
     assert conversion.counters == {"headings": 1}

@@ -15,7 +15,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "100,000 unclosed spans": lambda: "<span>" * 100_000 + "x",
     "50,000 unclosed b": lambda: "<b>" * 50_000 + "x",
     "formatting reopened in each paragraph": lambda: "".join(f"<p><b id={i}>t" for i in range(10_000)),
-    "the same, closed before": lambda: "</b>" * 10_000 + "".join(f"<p><b id={i}>t</p>" for i in range(10_000)),
+    "the same, closed before": lambda: (
+        "</b>" * 10_000 + "".join(f"<p><b id={i}>t</p>" for i in range(10_000))
+    ),
     "misnested": lambda: "<b>x<i>y</b>z</i>" * 10_000,
     "nested lists": lambda: "<ul><li>a" * 2_000,
     "nested quotations": lambda: "<blockquote>" * 20_000 + "x",

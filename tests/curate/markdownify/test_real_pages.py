@@ -70,7 +70,9 @@ def test_every_latexml_formula_is_delimited(shared_data: Path) -> None:
     for path in ar5iv_pages(shared_data):
         source = path.read_text(encoding="utf-8", errors="replace")
         truths = []
-        source = re.sub(r'<div class="ltx_(?:keywords|classification|dates)">.*?</div>', "", source, flags=re.DOTALL)
+        source = re.sub(
+            r'<div class="ltx_(?:keywords|classification|dates)">.*?</div>', "", source, flags=re.DOTALL
+        )
         for tag in re.findall(r"<math\b[^>]*>", source):
             alttext = re.search(r'\salttext="([^"]*)"', tag)
             if alttext and alttext.group(1).strip():
@@ -97,7 +99,9 @@ def test_every_wikipedia_formula_is_delimited(shared_data: Path) -> None:
     total = 0
     lost = {}
     for path in sorted((shared_data / "wikipedia").rglob("*.html")):
-        tree = lxml.html.document_fromstring(path.read_bytes(), parser=lxml.html.HTMLParser(encoding="utf-8", huge_tree=True))
+        tree = lxml.html.document_fromstring(
+            path.read_bytes(), parser=lxml.html.HTMLParser(encoding="utf-8", huge_tree=True)
+        )
         truths = []
         for note in tree.xpath('//annotation[@encoding="application/x-tex"]'):
             if note.xpath('ancestor::*[contains(@class, "navbox")]'):
@@ -119,10 +123,14 @@ def test_every_wikipedia_formula_is_delimited(shared_data: Path) -> None:
 
 
 def source_grids(path: Path, keep: str) -> list[list[dict[int, str]]]:
-    tree = lxml.html.document_fromstring(path.read_bytes(), parser=lxml.html.HTMLParser(encoding="utf-8", huge_tree=True))
-    for gone in tree.xpath("//math | //annotation | //script | //style | //sup[contains(@class,'ref')] | //img | //*[contains(@class,'ltx_note')]"
+    tree = lxml.html.document_fromstring(
+        path.read_bytes(), parser=lxml.html.HTMLParser(encoding="utf-8", huge_tree=True)
+    )
+    for gone in tree.xpath(
+        "//math | //annotation | //script | //style | //sup[contains(@class,'ref')] | //img | //*[contains(@class,'ltx_note')]"
         " | //*[contains(translate(@style,' ',''),'visibility:hidden')] | //*[contains(translate(@style,' ',''),'display:none')][not(@data-mw-section-id)][not(self::table)]"
-        " | //*[contains(@class,'mw-references')] | //*[contains(@class,'noprint')] | //*[contains(@class,'mw-editsection')]"):
+        " | //*[contains(@class,'mw-references')] | //*[contains(@class,'noprint')] | //*[contains(@class,'mw-editsection')]"
+    ):
         gone.drop_tree()
     grids = []
     for table in tree.xpath(keep):
@@ -196,7 +204,9 @@ def output_grids(markdown: str) -> list[list[dict[int, str]]]:
         ("wikipedia/parsoid", "wikipedia", "//table[contains(@class,'wikitable')]", {}),
     ],
 )
-def test_table_grids(shared_data: Path, folder: str, profile: str, keep: str, options: dict[str, str]) -> None:
+def test_table_grids(
+    shared_data: Path, folder: str, profile: str, keep: str, options: dict[str, str]
+) -> None:
     exact = total = 0
     wrong = []
     for path in sorted((shared_data / folder).rglob("*.html")):
@@ -220,7 +230,9 @@ def test_table_grids(shared_data: Path, folder: str, profile: str, keep: str, op
 def test_titles_and_abstracts_come_from_the_document(shared_data: Path) -> None:
     titles = abstracts = 0
     for path in ar5iv_pages(shared_data):
-        tree = lxml.html.document_fromstring(path.read_bytes(), parser=lxml.html.HTMLParser(encoding="utf-8", huge_tree=True))
+        tree = lxml.html.document_fromstring(
+            path.read_bytes(), parser=lxml.html.HTMLParser(encoding="utf-8", huge_tree=True)
+        )
         conversion = convert(path.read_bytes(), profile="arxiv")
         heading = tree.xpath("//h1[contains(@class,'ltx_title_document')]")
         assert bool(heading) == bool(conversion.title), path.name
@@ -252,16 +264,25 @@ def visible_words(tree: lxml.html.HtmlElement, gone: str) -> Counter[str]:
             " | //nav | //*[contains(@class,'ltx_rdf')] | //*[contains(@class,'ltx_listing_data')] | //*[contains(@class,'ltx_ERROR')]",
             {"references": "keep", "authors": True},
         ),
-        ("web/trafilatura", "web", "//iframe | //select | //textarea | //button | //video | //audio | //svg | //*[@hidden] | //*[contains(@style,'display')]", {}),
+        (
+            "web/trafilatura",
+            "web",
+            "//iframe | //select | //textarea | //button | //video | //audio | //svg | //*[@hidden] | //*[contains(@style,'display')]",
+            {},
+        ),
     ],
 )
-def test_text_recall(shared_data: Path, folder: str, profile: str, gone: str, options: dict[str, object]) -> None:
+def test_text_recall(
+    shared_data: Path, folder: str, profile: str, gone: str, options: dict[str, object]
+) -> None:
     wanted_total = missing_total = 0
     for path in sorted((shared_data / folder).rglob("*.html")):
         content = path.read_bytes()
         if not content.strip():
             continue
-        tree = lxml.html.document_fromstring(content, parser=lxml.html.HTMLParser(encoding="utf-8", huge_tree=True))
+        tree = lxml.html.document_fromstring(
+            content, parser=lxml.html.HTMLParser(encoding="utf-8", huge_tree=True)
+        )
         wanted = visible_words(tree, gone)
         markdown = convert(content, profile=profile, charset="utf-8", **options).markdown
         found = Counter(re.findall(r"\w+", markdown.replace("\\_", "_").replace("\\", " ")))

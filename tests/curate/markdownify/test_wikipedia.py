@@ -1,0 +1,75 @@
+"""MediaWiki's markup, rule by rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from tootsie.curate.markdownify import convert, markdownify
+
+
+def formula(tex: str) -> str:
+    return (
+        '<span class="mwe-math-element"><span class="mwe-math-mathml-inline" style="display: none;"><math><semantics><mi>x</mi>'
+        f'<annotation encoding="application/x-tex">{{\\displaystyle {tex}}}</annotation></semantics></math></span>'
+        f'<img class="mwe-math-fallback-image-inline" alt="{{\\displaystyle {tex}}}" src="x.svg"></span>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        (f"<p>Let {formula('y_{p_{1}}')}.</p>", "Let $y_{p_{1}}$.\n"),
+        (f"<p>So</p><dl><dd>{formula('a')}.</dd></dl>", "So\n\n$$a$$.\n"),
+        (f"<dl><dd>with {formula('a')}</dd></dl>", "with $a$\n"),
+        ('<p>x <img class="mwe-math-fallback-image-inline" alt="{\\displaystyle z_{1}}"></p>', "x $z_{1}$\n"),
+        ("<p>a<span class='mw-editsection'>[edit]</span></p>", "a\n"),
+        ("<div class='hatnote'>See also</div><p>a</p>", "a\n"),
+        ("<table class='ambox'><tr><td>Cite!</table><p>a</p>", "a\n"),
+        ("<p>a</p><h2>External links</h2><div class='navbox'>n</div>", "a\n"),
+        ("<h2>A</h2><h3>B</h3><p>t</p><h2>C</h2><h3>D</h3>", "## A\n\n### B\n\nt\n"),
+        (
+            "<pre>a</pre><section style='display:none' data-mw-section-id=3><p>folded</p></section>",
+            "```\na\n```\n\nfolded\n",
+        ),
+        ("<p>a <a href='./B'>b</a></p>", "a b\n"),
+    ],
+)
+def test_rules(html: str, markdown: str) -> None:
+    assert markdownify(html, profile="wikipedia") == markdown
+
+
+REFERENCES = (
+    '<p>Fact.<sup class="mw-ref reference"><a href="./A#cite_note-1"><span>[1]</span></a></sup> Odd'
+    '<sup class="mw-ref reference"><a href="./A#cite_note-2"><span>[note 1]</span></a></sup></p><h2>References</h2>'
+    '<ol class="mw-references references"><li id="cite_note-1"><a rel="mw:referencedBy"><span class="mw-linkback-text">↑</span></a> '
+    '<span class="mw-reference-text">Source.</span></li><li id="cite_note-2"><span class="mw-reference-text">Why.</span></li></ol>'
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "markdown"),
+    [
+        ("drop", "Fact. Odd[^1]\n\n[^1]: Why.\n"),
+        ("cite-keys", "Fact.[1] Odd[^1]\n\n[^1]: Why.\n"),
+        ("keep", "Fact.[^1] Odd[^2]\n\n[^1]: Source.\n\n[^2]: Why.\n"),
+    ],
+)
+def test_references(policy: str, markdown: str) -> None:
+    assert markdownify(REFERENCES, profile="wikipedia", references=policy) == markdown
+
+
+def test_the_infobox_is_a_table_or_gone() -> None:
+    html = "<table class='infobox'><tr><th colspan=2>T<tr><th>Born<td>1900</table><p>a</p>"
+    assert markdownify(html, profile="wikipedia") == "| T |  |\n| --- | --- |\n| Born | 1900 |\n\na\n"
+    assert markdownify(html, profile="wikipedia", infobox=False) == "a\n"
+    assert convert(html, profile="wikipedia", infobox=False).counters == {"infoboxes_dropped": 1}
+
+
+@pytest.mark.parametrize(
+    ("page_title", "title"),
+    [("Cat - Wikipedia", "Cat"), ("Cat", "Cat"), ("Katze – Wikipedia", "Katze"), ("A - B", "A - B")],
+)
+def test_the_title_has_no_site_name(page_title: str, title: str) -> None:
+    conversion = convert(f"<head><title>{page_title}</title></head><p>x</p>", profile="wikipedia")
+    assert conversion.title == title
+    assert conversion.markdown == f"# {title}\n\nx\n"
