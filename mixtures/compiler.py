@@ -5,40 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
 
 from tootsie.datasets import storage
 from tootsie.datasets.provenance import code_version
+from tootsie.mixtures.changes import INHERITED, list_changes
 from tootsie.mixtures.duration import Duration, Unit
-from tootsie.mixtures.learning_rate import LearningRate, Shape, describe_rate
+from tootsie.mixtures.learning_rate import LearningRate, Shape
+from tootsie.mixtures.measured import MeasuredCache, check_caches, plan_dataset
 from tootsie.mixtures.plan import (
     MAX_PHASE_LENGTH,
     WEIGHT_TOTAL,
     Change,
     PhaseSettings,
     Plan,
-    PlanDataset,
     PlanPhase,
     add_counts,
 )
 from tootsie.mixtures.shares import asked_shares, phase_sequences
-from tootsie.mixtures.spec import LearningRateSpec, Spec, load_spec
+from tootsie.mixtures.spec import LearningRateSpec, Spec
+from tootsie.mixtures.spec_file import load_spec
 from tootsie.mixtures.yaml_source import Path, YamlSource
 from tootsie.tokenize.ledger import Ledger, load_ledger
-
-SETTINGS = ("weight_decay", "z_loss", "ema_beta", "clip_norm", "adam_beta1", "adam_beta2", "adam_epsilon")
-"""Settings that a phase inherits as they are."""
-
-
-class MeasuredCache(NamedTuple):
-    """A token cache as the compiler sees it."""
-
-    url: str
-    """Where it lies."""
-    ledger: Ledger
-    """What it holds."""
-    ledger_sha256: str
-    """Its identity."""
 
 
 def compile_file(url: str) -> Plan:
@@ -70,7 +57,7 @@ def compile_spec(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCa
         phase ends before it begins or is too short for its mixture, a cap on epochs is exceeded, or the learning rate
         jumps without saying so.
     """
-    _check_caches(spec, source, caches)
+    check_caches(spec, source, caches)
     ledgers = {name: cache.ledger for name, cache in caches.items()}
     compiler = _Compiler(spec, source, caches, ledgers)
     for index in range(len(spec.phases)):
@@ -85,7 +72,7 @@ def compile_spec(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCa
         seed=spec.seed,
         sequence_length=spec.sequence_length,
         tokenizer=tokenizer,
-        datasets=tuple(_plan_dataset(name, spec, caches[name]) for name in spec.datasets),
+        datasets=tuple(plan_dataset(name, spec, caches[name]) for name in spec.datasets),
         phases=tuple(compiler.phases),
         changes=tuple(compiler.changes),
         notes=tuple(compiler.notes),
@@ -97,86 +84,6 @@ def resolve(folder: str, path: str) -> str:
     """Return a path given in a file of ``folder`` as seen from the working folder."""
     absolute = "://" in path or path.startswith("/") or not folder
     return path if absolute else storage.join(folder, path)
-
-
-def _check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCache]) -> None:
-    reference: tuple[str, Any] | None = None
-    by_identity: dict[str, str] = {}
-    for name, dataset in spec.datasets.items():
-        at: Path = ("datasets", name, "cache")
-        ledger = caches[name].ledger
-        if ledger.split != "train":
-            raise source.error(
-                "this cache is held out for evaluation",
-                at,
-                dataset.cache,
-                "Name the cache of the train split",
-            )
-        if reference is None:
-            reference = (name, ledger.tokenizer)
-        elif ledger.tokenizer.fingerprint != reference[1].fingerprint:
-            first = f"{reference[0]!r} has {reference[1].name} {reference[1].fingerprint[:12]}"
-            raise source.error(
-                f"the caches were made with different tokenizers: {first}",
-                at,
-                f"{ledger.tokenizer.name} {ledger.tokenizer.fingerprint[:12]}",
-                "Tokenize all datasets with the same tokenizer",
-            )
-        twin = by_identity.setdefault(caches[name].ledger_sha256, name)
-        if twin != name:
-            raise source.error(
-                f"the same cache as {twin!r}, so its documents would be counted twice",
-                at,
-                dataset.cache,
-                "Keep one",
-            )
-        if ledger.tokens < spec.sequence_length:
-            raise source.error(
-                f"the cache holds {ledger.tokens:,} tokens, less than one sequence of {spec.sequence_length:,}",
-                at,
-                dataset.cache,
-                "Leave the dataset out, or use shorter sequences",
-            )
-        claim = dataset.tokens
-        if claim is not None:
-            if claim.unit is not Unit.TOKENS:
-                raise source.error(
-                    "a claimed size is in tokens",
-                    ("datasets", name, "tokens"),
-                    str(claim),
-                    "Write '12.3M tokens'",
-                )
-            if abs(claim.amount - ledger.tokens) > claim.resolution / 2:
-                raise source.error(
-                    f"the ledger counts {ledger.tokens:,} tokens, {float(ledger.tokens / claim.amount):.3g} times as many",
-                    ("datasets", name, "tokens"),
-                    str(claim),
-                    "Correct the number, or find out which cache this is",
-                )
-
-
-def _plan_dataset(name: str, spec: Spec, cache: MeasuredCache) -> PlanDataset:
-    ledger = cache.ledger
-    windows, tail = divmod(ledger.tokens, spec.sequence_length)
-    cap = spec.datasets[name].max_epochs
-    groups = [
-        f"{mixture}/{group}"
-        for mixture, mixed in spec.mixtures.items()
-        for group, part in mixed.groups.items()
-        if name in part.datasets
-    ]
-    return PlanDataset(
-        name=name,
-        cache=cache.url,
-        ledger_sha256=cache.ledger_sha256,
-        tokens=ledger.tokens,
-        bytes=ledger.bytes,
-        documents=ledger.documents,
-        windows=windows,
-        tail_tokens=tail,
-        max_epochs=None if cap is None else str(cap),
-        groups=tuple(groups),
-    )
 
 
 class _Compiler:
@@ -350,10 +257,10 @@ class _Compiler:
     def _settings(self, index: int, before: PlanPhase | None, steps: int, batch_size: int) -> PhaseSettings:
         phase = self.spec.phases[index]
         rate = self._learning_rate(index, before, steps, batch_size)
-        given = {name: getattr(phase, name) for name in SETTINGS if name in phase.model_fields_set}
+        given = {name: getattr(phase, name) for name in INHERITED if name in phase.model_fields_set}
         if before is None:
             return PhaseSettings(learning_rate=rate, **given)
-        inherited = {name: getattr(before.settings, name) for name in SETTINGS}
+        inherited = {name: getattr(before.settings, name) for name in INHERITED}
         return PhaseSettings(learning_rate=rate, **(inherited | given))
 
     def _learning_rate(
@@ -412,25 +319,3 @@ class _Compiler:
         if math.ceil(exact) != exact:
             self.notes.append(f"{at[-1]} of {duration} is rounded up to {math.ceil(exact):,} steps")
         return math.ceil(exact)
-
-
-def list_changes(before: PlanPhase, after: PlanPhase) -> list[Change]:
-    """Return every difference between two phases: mixture, shares asked, batch size, each setting."""
-
-    def change(field: str, old: Any, new: Any) -> list[Change]:
-        return [] if old == new else [Change(phase=after.name, field=field, before=old, after=new)]
-
-    changes = change("mixture", before.mixture, after.mixture)
-    for name in {**before.asked, **after.asked}:
-        if before.asked.get(name, 0) != after.asked.get(name, 0):
-            old, new = (phase.asked.get(name, 0) / WEIGHT_TOTAL for phase in (before, after))
-            changes += change(f"share.{name}", float(f"{old:.6g}"), float(f"{new:.6g}"))
-    changes += change("batch_size", before.batch_size, after.batch_size)
-    changes += change(
-        "settings.learning_rate",
-        describe_rate(before.settings.learning_rate),
-        describe_rate(after.settings.learning_rate),
-    )
-    for name in SETTINGS:
-        changes += change(f"settings.{name}", getattr(before.settings, name), getattr(after.settings, name))
-    return changes

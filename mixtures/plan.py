@@ -263,9 +263,9 @@ class Plan(BaseModel):
 
     def content_hash(self) -> str:
         """Return what :attr:`hash` must be."""
-        return fingerprint(
-            self.model_dump(mode="json", exclude={"hash": True, "datasets": {"__all__": {"cache"}}})
-        )
+        exclude: dict[str, Any] = dict.fromkeys(("hash", "notes", "code_version"), True)
+        exclude["datasets"] = {"__all__": {"cache"}}
+        return fingerprint(self.model_dump(mode="json", exclude=exclude))
 
     def sealed(self) -> Plan:
         """Return the plan with its hash."""

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from tootsie.datasets.accounting import Accounting
-from tootsie.mixtures.compiler import MeasuredCache, compile_spec
+from tootsie.mixtures.compiler import compile_spec
 from tootsie.mixtures.learning_rate import LearningRate, Shape
+from tootsie.mixtures.measured import MeasuredCache
 from tootsie.mixtures.plan import WEIGHT_TOTAL, PhaseSettings, Plan, PlanDataset, PlanPhase, add_counts
 from tootsie.mixtures.shares import phase_sequences
-from tootsie.mixtures.spec import parse_spec
+from tootsie.mixtures.spec_file import parse_spec
 from tootsie.tokenize.ledger import EngineInfo, Ledger, ShardEntry, TokenizerIdentity, save_ledger
 from tootsie.tokenize.shard_writer import shard_path, write_shard
 

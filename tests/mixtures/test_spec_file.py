@@ -8,7 +8,8 @@ from fractions import Fraction
 import pytest
 
 from tootsie.datasets.errors import SpecError
-from tootsie.mixtures.spec import By, parse_amount, parse_spec
+from tootsie.mixtures.spec import By, parse_amount
+from tootsie.mixtures.spec_file import parse_spec
 
 GOOD = """\
 name: run

@@ -1,0 +1,33 @@
+"""All that differs between two phases: nothing changes silently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tootsie.mixtures.learning_rate import describe_rate
+from tootsie.mixtures.plan import WEIGHT_TOTAL, Change, PhaseSettings, PlanPhase
+
+INHERITED = tuple(name for name in PhaseSettings.model_fields if name != "learning_rate")
+"""Settings that a phase inherits as they are."""
+
+
+def list_changes(before: PlanPhase, after: PlanPhase) -> list[Change]:
+    """Return every difference between two phases: mixture, shares asked, batch size, each setting."""
+
+    def change(field: str, old: Any, new: Any) -> list[Change]:
+        return [] if old == new else [Change(phase=after.name, field=field, before=old, after=new)]
+
+    changes = change("mixture", before.mixture, after.mixture)
+    for name in {**before.asked, **after.asked}:
+        if before.asked.get(name, 0) != after.asked.get(name, 0):
+            old, new = (phase.asked.get(name, 0) / WEIGHT_TOTAL for phase in (before, after))
+            changes += change(f"share.{name}", float(f"{old:.6g}"), float(f"{new:.6g}"))
+    changes += change("batch_size", before.batch_size, after.batch_size)
+    changes += change(
+        "settings.learning_rate",
+        describe_rate(before.settings.learning_rate),
+        describe_rate(after.settings.learning_rate),
+    )
+    for name in INHERITED:
+        changes += change(f"settings.{name}", getattr(before.settings, name), getattr(after.settings, name))
+    return changes
