@@ -10,9 +10,10 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser
 
 from tootsie.curate.markdownify import nesting
-from tootsie.curate.markdownify.arxiv import ARXIV_CLASSES, cut_mathml
+from tootsie.curate.markdownify.arxiv import ARXIV_CLASSES
 from tootsie.curate.markdownify.blocks import BLOCK_TAGS
 from tootsie.curate.markdownify.decoding import Decoded, decode
+from tootsie.curate.markdownify.equations import cut_mathml
 from tootsie.curate.markdownify.escaping import collapse, escape_text
 from tootsie.curate.markdownify.inlines import INLINE_TAGS, MATH_CLASSES
 from tootsie.curate.markdownify.options import Limits, Options, Profile

@@ -22,9 +22,7 @@ _ALIASES = {
     "ks_c_5601-1987": "cp949", "euc-kr": "cp949", "iso-8859-9": "cp1254", "tis-620": "cp874", "unicode": "utf-8",
 }  # fmt: skip
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_UNSAFE_CHARACTERS = "".join(
-    map(chr, [*range(0x00, 0x09), 0x0B, *range(0x0E, 0x20), 0x7F, 0xFEFF, 0xFFFE, 0xFFFF])
-)
+_UNSAFE_CHARACTERS = "".join(map(chr, [*range(0x09), 0x0B, *range(0x0E, 0x20), 0x7F, 0xFEFF, 0xFFFE, 0xFFFF]))
 _UNSAFE = re.compile(f"[{re.escape(_UNSAFE_CHARACTERS)}]")
 
 
@@ -55,14 +53,12 @@ def decode(source: str | bytes, charset: str | None = None) -> Decoded:
         if source.startswith(bom):
             return _decode_as(source[len(bom) :], encoding)
     for label in (charset, _declared(source)):
-        encoding = _codec(label)
-        if encoding is None:
+        codec = _codec(label)
+        if codec is None:
             continue
-        if encoding.startswith(("utf-16", "utf-32")):
-            encoding = "utf-8"  # the declaration was readable as ASCII, so it is wrong
-        if encoding == "utf-8":
-            break
-        return _decode_as(source, encoding)
+        if codec == "utf-8" or codec.startswith(("utf-16", "utf-32")):
+            break  # a declaration of UTF-16 that is readable as ASCII is wrong
+        return _decode_as(source, codec)
     try:
         return _clean(source.decode("utf-8"), "utf-8", 0)
     except UnicodeDecodeError:

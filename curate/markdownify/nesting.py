@@ -22,12 +22,14 @@ _RAW = frozenset(
     ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"]
 )
 _BREAKOUT = frozenset(
-    (
-        "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta "
-        "nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
-    ).split()
-)
-_INTEGRATION = frozenset("mi mo mn ms mtext annotation-xml foreignobject desc title".split())
+    ("b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed",
+     "h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta",
+     "nobr", "ol", "p", "pre", "ruby", "s", "small", "span", "strong", "strike", "sub", "sup", "table",
+     "tt", "u", "ul", "var")
+)  # fmt: skip
+_INTEGRATION = frozenset(
+    ("mi", "mo", "mn", "ms", "mtext", "annotation-xml", "foreignobject", "desc", "title")
+)  # fmt: skip
 _CLOSES = {  # an end tag implied by the start of one of these
     "p": frozenset(
         [

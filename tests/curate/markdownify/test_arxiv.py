@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tootsie.curate.markdownify import convert, markdownify
-from tootsie.curate.markdownify.arxiv import cut_mathml
+from tootsie.curate.markdownify.equations import cut_mathml
 
 
 def math(tex: str, display: str = "inline") -> str:

@@ -333,7 +333,7 @@ def test_invalid_utf8_is_counted() -> None:
     ],
 )
 def test_unknown_options_are_named(options: dict[str, str], message: str) -> None:
-    with pytest.raises(SpecError, match="option|value") as caught:
+    with pytest.raises(SpecError, match=r"option|value") as caught:
         convert("a", **options)
     assert message in str(caught.value)
 

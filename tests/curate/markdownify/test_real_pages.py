@@ -138,7 +138,7 @@ def source_grids(path: Path, keep: str) -> list[list[dict[int, str]]]:
             continue
         rows: list[dict[int, str]] = []
         covered: dict[int, int] = {}
-        trs = [tr for tr in table.iter("tr")]
+        trs = list(table.iter("tr"))
         for number, tr in enumerate(trs):
             column = 0
             row = {}
