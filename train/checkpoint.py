@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 import xxhash
 from fsspec.core import url_to_fs
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -207,18 +208,28 @@ def restore(folder: str, step: int, like: Any) -> Any:
     target = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), like)
     url = storage.join(folder, str(step), "state")
     with _checkpointer() as checkpointer:
-        try:
-            state = checkpointer.restore(_orbax_path(url), target)
-        except (ValueError, KeyError, TypeError) as error:
-            text = " ".join(str(error).split())
-            raise ArtefactError("the stored arrays do not fit this model", file=url, value=text) from None
-    for wanted, found in zip(jax.tree.leaves(target), jax.tree.leaves(state), strict=True):
-        if wanted.shape != found.shape or wanted.dtype != found.dtype:
-            raise ArtefactError(
-                f"an array has shape {found.shape} {found.dtype}, this model needs {wanted.shape} {wanted.dtype}",
-                file=url,
-            )
-    return state
+        stored = _leaves(checkpointer.metadata(_orbax_path(url)).item_metadata.tree)
+        wanted = _leaves(target)
+        for name in sorted(stored.keys() | wanted.keys()):
+            if stored.get(name) != wanted.get(name):
+                raise ArtefactError(
+                    f"the stored array is {stored.get(name, 'missing')}, this model needs {wanted.get(name, 'none')}",
+                    file=url,
+                    field=name,
+                )
+        return checkpointer.restore(_orbax_path(url), target)
+
+
+def _leaves(tree: Any) -> dict[str, str]:
+    """Shape and dtype of each leaf by its path; named tuples, tuples and mappings are alike to Orbax."""
+    paths, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda node: hasattr(node, "dtype"))
+    return {
+        "/".join(str(getattr(key, "name", getattr(key, "key", getattr(key, "idx", key)))) for key in path): (
+            f"{np.dtype(leaf.dtype).name}{list(leaf.shape)}"
+        )
+        for path, leaf in paths
+        if hasattr(leaf, "dtype")
+    }
 
 
 def remove_unfinished(folder: str) -> list[str]:

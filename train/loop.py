@@ -171,7 +171,8 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
 
         permanent = ends_phase or _due(run.checkpoints.every, before, now)
         saves = permanent or now.steps == stop or _due(run.checkpoints.temporary_every, before, now)
-        if is_due(run.metrics_every, before, now) or saves:
+        records = ends_phase or is_due(run.metrics_every, before, now)
+        if records or saves:
             figures = {name: float(value) for name, value in metrics._asdict().items()}
             if not all(map(math.isfinite, figures.values())):
                 recorder.close()
@@ -182,6 +183,7 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
                     value=figures,
                     remedy="The newest checkpoint is good; lower the learning rate or the clip norm from there",
                 )
+        if records:
             recorder.train(
                 {
                     "step": now.steps,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import jaxtyping
 import numpy as np
 import pytest
@@ -181,6 +182,14 @@ def make_inputs(plan: FakePlan) -> Inputs:
     """All that the loop reads, opened."""
     held = pack("held", fake_documents(), plan.sequence_length, None, 63)
     return Inputs(plan, FakeSampler(plan), [held], FakeText(), TINY)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compile_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Many tests compile the same tiny step: keep what was compiled until the session ends."""
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 
 @pytest.fixture(scope="session")

@@ -145,7 +145,7 @@ def test_another_plan_model_or_seed_is_refused_by_its_name(
     copy: Path, run_file: MakeRun, inputs: Inputs
 ) -> None:
     other = dataclasses.replace(inputs.plan, hash="b" * 64)
-    with pytest.raises(ArtefactError, match="plan: the checkpoint was made with 'aaa.*this run has 'bbb"):
+    with pytest.raises(ArtefactError, match=r"plan: the checkpoint was made with 'aaa.*this run has 'bbb"):
         train(run_file(copy), inputs._replace(plan=other), print)
     with pytest.raises(ArtefactError, match="seed: the checkpoint was made with 0, this run has 7"):
         train(run_file(copy, seed=7), inputs, print)

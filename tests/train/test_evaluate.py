@@ -1,0 +1,72 @@
+"""Bits per byte, against a loop that does the obvious."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tootsie.datasets.errors import ArtefactError
+from tootsie.train.architecture import Architecture
+from tootsie.train.evaluate import make_evaluate, pack
+from tootsie.train.model import Execution, LayerLoop, build
+
+
+def brute_force_nats(
+    model: Any, params: Any, documents: list[Any], length: int, context: int | None
+) -> float:
+    """Price every document alone, in pieces of ``length``, one position at a time."""
+    total = 0.0
+    apply = jax.jit(model.apply)
+    for document in documents:
+        ids = [*([] if context is None else [context]), *document.input_ids.tolist()]
+        for start in range(0, len(ids) - 1, length):
+            inputs = ids[start : start + length]
+            piece = jnp.asarray(
+                [inputs + [0] * (length - len(inputs))], jnp.int32
+            )  # what follows is not seen
+            output = apply(params, piece, jnp.ones_like(piece))
+            log_p = jax.nn.log_softmax(output.hidden[0] @ output.head.T, axis=-1)
+            for at, target in enumerate(ids[start + 1 : start + length + 1]):
+                total -= float(log_p[at, target])
+    return total
+
+
+@pytest.mark.parametrize("context", [63, None])
+def test_all_bits_by_all_bytes(tiny: Architecture, documents: list[Any], context: int | None) -> None:
+    model = build(tiny, Execution("float32", LayerLoop.UNROLLED))
+    tokens = jnp.ones((1, 8), jnp.int32)
+    params = jax.tree.map(lambda x: x * 5, model.init(jax.random.key(0), tokens, tokens))
+    held_out = pack("held", documents, 8, None if context else 1, 63)
+    score = make_evaluate(model, batch_size=3)(params, held_out)
+    nats = brute_force_nats(model, params, documents, 8, context)
+    size = sum(document.byte_length for document in documents)
+    assert score.bits_per_byte == pytest.approx(nats / math.log(2) / size, rel=1e-5)
+    assert score.loss == pytest.approx(nats / held_out.tokens, rel=1e-5)
+    assert score.bytes == size
+    assert score.tokens_scored == sum(
+        len(document.input_ids) - (0 if context else 1) for document in documents
+    )
+
+
+def test_every_token_is_scored_once(documents: list[Any]) -> None:
+    held_out = pack("held", documents, 8, None, 63)
+    scored = held_out.targets[held_out.segment_ids > 0]
+    assert sorted(scored.tolist()) == sorted(np.concatenate([d.input_ids for d in documents]).tolist())
+    assert held_out.documents == len(documents)
+    rows = (held_out.segment_ids > 0).sum(axis=1)
+    assert len(rows) < held_out.tokens / 4, "several pieces share a row"
+
+
+def test_a_limit_takes_whole_documents(documents: list[Any]) -> None:
+    held_out = pack("held", documents, 8, None, 63, token_limit=7)
+    assert (held_out.documents, held_out.tokens, held_out.bytes) == (2, 6 + 7, 3 * 5 + 3 * 6)
+
+
+def test_an_empty_set_is_refused() -> None:
+    with pytest.raises(ArtefactError, match="no documents"):
+        pack("held", [], 8, None, 63)

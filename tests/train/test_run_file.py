@@ -1,0 +1,89 @@
+"""Run files: what is refused, and how it is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tootsie.datasets.errors import SpecError
+from tootsie.train.architecture import PRESETS
+from tootsie.train.run_file import load_run_file, resolve_architecture
+
+GOOD = """
+plan: plan.json
+out: run
+architecture: tootsie-demo
+evaluation:
+  sets: {arxiv: tokens/arxiv}
+  every: 40 steps
+caches: {arxiv: "memory://there", local: /abs}
+"""
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "RUN.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_paths_are_relative_to_the_run_file(tmp_path: Path) -> None:
+    run = load_run_file(write(tmp_path, GOOD))
+    assert run.plan == f"{tmp_path}/plan.json"
+    assert run.evaluation.sets == {"arxiv": f"{tmp_path}/tokens/arxiv"}
+    assert run.caches == {"arxiv": "memory://there", "local": "/abs"}
+    assert run.evaluation.every == (40, "steps")
+
+
+def test_a_run_file_in_the_working_folder_keeps_its_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, GOOD)
+    monkeypatch.chdir(tmp_path)
+    assert load_run_file("RUN.yaml").plan == "plan.json"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("evaluaton: {}", r"RUN.yaml: evaluaton: unknown setting. Did you mean 'evaluation'\?"),
+        ("checkpoints: {evry: 5 steps}", r"checkpoints.evry: unknown setting. Did you mean 'every'\?"),
+        ("checkpoints: {every: 5}", "checkpoints.every: 5 has no unit; write for example '5 steps'"),
+        ("samples: {length: 3 miles}", "'miles' is not a unit"),
+        ("compute_dtype: float16", "compute_dtype: Input should be 'float32' or 'bfloat16'"),
+        (
+            "architecture: tootsie-demi",
+            r"architecture: no such preset \(found 'tootsie-demi'\). Did you mean 'tootsie-demo'",
+        ),
+        (
+            "architecture: {preset: tootsie-demo, layer: 3}",
+            r"architecture.layer: unknown setting. Did you mean 'layers'",
+        ),
+        (
+            "architecture: {preset: tootsie-demo, rope: {theta: 5}}",
+            "architecture.rope.scaling: this setting is required",
+        ),
+        (
+            "architecture: {preset: tootsie-demo, kv_heads: 2}",
+            r"heads \(3\) must be a multiple of kv_heads \(2\)",
+        ),
+        ("plan: [", "not a YAML file"),
+    ],
+)
+def test_faults_are_named_with_the_way_out(tmp_path: Path, change: str, message: str) -> None:
+    key = change.split(":")[0]
+    kept = [line for line in GOOD.splitlines() if not line.startswith(f"{key}:")]
+    with pytest.raises(SpecError, match=message):
+        load_run_file(write(tmp_path, "\n".join([*kept, change])))
+
+
+def test_a_required_setting_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="out: this setting is required"):
+        load_run_file(write(tmp_path, "plan: p\narchitecture: tootsie-demo\n"))
+    with pytest.raises(SpecError, match="a run file is a mapping"):
+        load_run_file(write(tmp_path, "- plan\n"))
+
+
+def test_a_preset_can_be_changed_field_by_field() -> None:
+    found = resolve_architecture({"preset": "tootsie-demo", "vocabulary_size": 512}, "RUN.yaml")
+    assert found == PRESETS["tootsie-demo"].model_copy(update={"vocabulary_size": 512})
