@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import copy
 import difflib
+import functools
 import logging
 import os
 import re
@@ -183,11 +184,30 @@ def make_pipeline(options: PipelineOptions) -> Pipeline:
     environment = None
     if options.view_as(DirectOptions).direct_running_mode == "multi_processing":
         command = f"exec {shlex.quote(sys.executable)} -m tootsie.datasets.beam_worker"
+        _close_workers_that_never_connected()
         environment = SubprocessSDKEnvironment.from_command_string(command)
         options = copy.deepcopy(options)
         # With its own name for the mode, FnApiRunner would put its worker command in the place of ours.
         options.view_as(DirectOptions).direct_running_mode = "worker_processes"
     return beam.Pipeline(runner=FnApiRunner(default_environment=environment), options=options)
+
+
+@functools.cache
+def _close_workers_that_never_connected() -> None:
+    """Mend a hang of Beam 2.77: a worker that connects after the runner has closed its connection waits forever.
+
+    So it is when one worker fails while another is still starting: the runner tells only connected workers that there is no
+    more work, then waits for all to end. Registered in the place of Beam's handler, this one tells the others as well.
+    """
+    from apache_beam.portability import python_urns
+    from apache_beam.runners.portability.fn_api_runner import worker_handlers
+
+    class Handler(worker_handlers.SubprocessSdkWorkerHandler):
+        def close(self) -> None:
+            self.control_conn.push(worker_handlers.BeamFnControlServicer._DONE_MARKER)
+            super().close()
+
+    worker_handlers.WorkerHandler.register_environment(python_urns.SUBPROCESS_SDK, bytes)(Handler)
 
 
 def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
@@ -309,7 +329,8 @@ def quiet_logging(*, in_process: bool = True) -> None:
     """Reduce Beam's log to one-line messages on stderr.
 
     In this process errors reach the caller as exceptions, so nothing below CRITICAL is printed; with other runners
-    warnings are, and what :data:`JOB_LOGGERS` say of the state and address of the job. ``TOOTSIE_BEAM_LOG=DEBUG|INFO|WARNING|ERROR`` overrides it.
+    warnings are, and what :data:`JOB_LOGGERS` say of the state and address of the job.
+    ``TOOTSIE_BEAM_LOG=DEBUG|INFO|WARNING|ERROR`` overrides it.
     """
     logger = logging.getLogger("apache_beam")
     level = os.environ.get("TOOTSIE_BEAM_LOG", "CRITICAL" if in_process else "WARNING").upper()
