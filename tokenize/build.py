@@ -144,6 +144,8 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
                 fraction=fraction,
                 seed=settings.seed,
                 tokenizer=settings.tokenizer,
+                add_bos=settings.add_bos,
+                add_eos=settings.add_eos,
                 identity=tokenizer.identity,
                 build=build,
             )

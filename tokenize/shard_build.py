@@ -34,8 +34,11 @@ class ShardTask:
     fraction: float
     seed: int
     tokenizer: str
+    """Its name."""
+    add_bos: bool | None
+    add_eos: bool | None
     identity: TokenizerIdentity
-    """What ``tokenizer`` must turn out to be on the worker."""
+    """What it must turn out to be on the worker."""
     build: str
     """Fingerprint of the :class:`BuildKey`."""
 
@@ -62,7 +65,7 @@ def build_shard(task: ShardTask) -> str:
     if read_receipt(task) is not None:
         return task.path
     identity = task.identity
-    tokenizer = load_tokenizer(task.tokenizer, add_bos=identity.add_bos, add_eos=identity.add_eos)
+    tokenizer = load_tokenizer(task.tokenizer, add_bos=task.add_bos, add_eos=task.add_eos)
     require_same(tokenizer.identity, identity, storage.join(task.folder, task.path))
     read = surrogates = 0
     dropped: Counter[str] = Counter()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field, ValidationError
 
 from tootsie.datasets import manifest, storage
-from tootsie.datasets.errors import InputError, SpecError, shorten
+from tootsie.datasets.errors import ArtefactError, InputError, SpecError, shorten
 from tootsie.tokenize.identity import without_surrogates
 from tootsie.tokenize.ledger import Source, SourceFile
 
@@ -77,7 +77,11 @@ def find_corpora(inputs: Sequence[str], name: str | None = None) -> tuple[Corpus
             elif storage.exists(storage.join(url, manifest.MANIFEST_NAME)):
                 corpora.append(_finished_corpus(url))
             else:
-                manifest.read_manifest(url)
+                raise ArtefactError(
+                    "no manifest, so this is not a finished corpus",
+                    file=storage.join(url, manifest.MANIFEST_NAME),
+                    remedy=f"Run the curate command again: it continues; or name document files: '{url.rstrip('/')}/*.jsonl.zst'",
+                )
     if loose:
         corpora.append(_loose_files(list(dict.fromkeys(loose)), name or "files"))
     if not corpora:

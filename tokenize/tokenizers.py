@@ -21,7 +21,6 @@ from tootsie.tokenize.identity import Tokenizer, TokenizerIdentity, require_same
 DEFAULT_TOKENIZER = "tootsie-16k"
 
 
-@functools.lru_cache(maxsize=8)
 def load_tokenizer(name: str, *, add_bos: bool | None = None, add_eos: bool | None = None) -> Tokenizer:
     """Return a tokenizer by name; see the table above.
 
@@ -38,6 +37,11 @@ def load_tokenizer(name: str, *, add_bos: bool | None = None, add_eos: bool | No
       SpecError: no such name, or a file or package that it needs is not here.
       InputError: its file is damaged or of another kind.
     """
+    return _load(name, add_bos, add_eos)
+
+
+@functools.lru_cache(maxsize=8)
+def _load(name: str, add_bos: bool | None, add_eos: bool | None) -> Tokenizer:
     from tootsie.tokenize import encodings
 
     kind, _, location = name.partition(":")

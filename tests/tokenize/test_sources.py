@@ -29,7 +29,10 @@ def test_a_finished_corpus_is_checked(tmp_path: Path, make_corpus: Callable[...,
     with pytest.raises(ArtefactError, match=r"part-00001.*the manifest says"):
         find_corpora([folder])
     (Path(folder) / "_manifest.json").unlink()
-    with pytest.raises(ArtefactError, match="no manifest, so this corpus is not finished"):
+    with pytest.raises(
+        ArtefactError,
+        match=r"no manifest, so this is not a finished corpus.*name document files: .*\*\.jsonl\.zst",
+    ):
         find_corpora([folder])
 
 
