@@ -105,7 +105,7 @@ def rule(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<hr>``."""
     if serializer.flow.kind not in ("cell", "line"):
         serializer.counters["rules"] += 1
-        serializer.block("---")
+        serializer.block("***" if serializer.flow.kind == "item" else "---")
     else:
         serializer.flush()
     return SKIP

@@ -16,17 +16,17 @@ _SUSPECT = re.compile(r"[\\`*_\[\]<&~$]")
 _ESCAPE = re.compile(
     r"\\(?=[!-/:-@\[-`{-~]|$)"
     r"|`"
-    r"|(?<=\S)\*|\*(?=\S)"
+    r"|(?<! )\*|\*(?! )"
     r"|(?<![^\W_])_|_(?![^\W_])"
     r"|\[(?=\^)|\[(?=[ xX]\])|\](?=[(\[:])"
-    r"|<(?=[A-Za-z/!?]|$)"
+    r"|<(?=[A-Za-z/!?])"
     r"|&(?=[A-Za-z][A-Za-z0-9]{1,31};|#[0-9]{1,7};|#[xX][0-9A-Fa-f]{1,6};)"
     r"|(?<=\S)~|~(?=~)"
     r"|\$"
 )
-_BRACKETS = re.compile(r"(?<!\\)[\[\]]")
+_ESCAPE_IN_LINK = re.compile(r"[\[\]]|" + _ESCAPE.pattern)
 _LINE_START = re.compile(
-    r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=_*](?=[-=_* ]*$)|~~~|(?=\d{1,9}[.)](?:\s|$)))"
+    r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|([-=_*])(?=(?:\1| )*$)|~~~|(?=\d{1,9}[.)](?:\s|$)))"
 )
 _ORDERED = re.compile(r"(\d{1,9})([.)])")
 
@@ -48,8 +48,7 @@ def escape_text(text: str, *, in_link: bool = False) -> str:
     """
     if _SUSPECT.search(text) is None:
         return text
-    escaped = _ESCAPE.sub(r"\\\g<0>", text)
-    return _BRACKETS.sub(r"\\\g<0>", escaped) if in_link else escaped
+    return (_ESCAPE_IN_LINK if in_link else _ESCAPE).sub(r"\\\g<0>", text)
 
 
 def escape_line_start(line: str) -> str:

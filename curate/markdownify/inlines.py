@@ -75,7 +75,7 @@ def _quotation(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
 def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<a href>`` by the links policy: a link, an autolink, or its text."""
     href = attributes.get("href")
-    if serializer.options.links is Links.TEXT or not href or _UNSAFE_SCHEME.match(href):
+    if serializer.options.links is Links.TEXT or href is None or _UNSAFE_SCHEME.match(href):
         return None
     title = attributes.get("title")
 

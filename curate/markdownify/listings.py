@@ -11,7 +11,7 @@ from tootsie.curate.markdownify.serializer import SKIP, Node, Serializer
 _FENCE_RUNS = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 _LANGUAGE_CLASS = re.compile(
     r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-text-|highlight-|mw-highlight-lang-|brush:\s*|sourceCode\s+)"
-    r"([A-Za-z0-9+#._-]+)"
+    r"([\w+#./-]+)"
 )
 _NOT_LANGUAGES = frozenset(
     [
@@ -111,7 +111,6 @@ def fence(text: str, language: str) -> str:
 def add_code_block(serializer: Serializer, text: str, language: str) -> None:
     """Add code as a block; in a table cell or a heading, as code spans."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = text[1:] if text.startswith("\n") else text
     end = len(text)
     while end and text[end - 1] in " \t\n":
         end -= 1

@@ -165,8 +165,8 @@ class Serializer:
         self.space = text[-1] == " "
         if self._pending is not None:
             self._settle(text[0])
-        if text[0] in "([:" and self.parts:
-            self._no_link()
+        if self.parts and self.parts[-1][-1] in "]<":
+            self._separate(text[0])
         inlines = self.flow.inlines
         self.parts.append(escape_text(text, in_link=bool(inlines) and any(i.kind == "a" for i in inlines)))
 
@@ -184,16 +184,19 @@ class Serializer:
             return
         if self._pending is not None:
             self._settle(markdown[0])
-        if markdown[0] == "[" and self.parts:
-            self._no_link()
+        if self.parts and self.parts[-1][-1] in "]<":
+            self._separate(markdown[0])
         self.parts.append(markdown)
         self.space = False
 
-    def _no_link(self) -> None:
-        """Escape a bracket at the end of the text before, where ``(``, ``[`` or ``:`` follows: it is no link."""
+    def _separate(self, following: str) -> None:
+        """Escape a bracket that ends the text before, where ``following`` would make it a link or a tag."""
         previous = self.parts[-1]
-        if previous.endswith("]") and not previous.endswith("\\]") and not previous.startswith("[^"):
-            self.parts[-1] = previous[:-1] + "\\]"
+        last = previous[-1]
+        if previous[-2:-1] == "\\" or previous.startswith("[^"):
+            return
+        if (last == "]" and following in "([:") or (last == "<" and (following.isalpha() or following in "/!?")):
+            self.parts[-1] = f"{previous[:-1]}\\{last}"
 
     def _settle(self, following: str) -> None:
         """Rewrite an emphasis that ended in punctuation as HTML when a letter follows: CommonMark would not close it."""
@@ -275,8 +278,8 @@ class Serializer:
             self.parts.append(" ")
         self._pending = None
         marked = inline.wrap(self, inner)
-        if marked[0] == "[" and self.parts:
-            self._no_link()
+        if marked[0] == "[" and self.parts and self.parts[-1]:
+            self._separate("[")
         self.parts.append(marked)
         if content[-1] == " " or inner != content.rstrip(" ").lstrip(" "):
             self.parts.append(" ")
