@@ -20,6 +20,17 @@ LABELLED = 20
 _RATE_POINTS = 400
 
 
+def colour_of(number: int) -> str:
+    """Return the colour of a dataset: the palette, then the same hues halfway to white, then grey for the rest."""
+    if number >= LABELLED:
+        return COLOURS[-1]
+    hues = len(COLOURS) - 1
+    if number < hues:
+        return COLOURS[number]
+    channels = [int(COLOURS[number - hues][at : at + 2], 16) for at in (1, 3, 5)]
+    return "#" + "".join(f"{(255 + channel) // 2:02x}" for channel in channels)
+
+
 def draw_picture(plan: Plan, url: str) -> None:
     """Draw the plan and write it atomically.
 
@@ -67,15 +78,22 @@ def _draw(plan: Plan, figure) -> None:  # type: ignore[no-untyped-def]
     for number, name in enumerate(names):
         height = np.array([phase.shares.get(name, 0.0) for phase in plan.phases])
         label = name if number < LABELLED else ("others" if number == LABELLED else None)
-        colour = COLOURS[number % (len(COLOURS) - 1)] if number < LABELLED else COLOURS[-1]
-        mixture.stairs(bottom + height, ends, baseline=bottom, fill=True, color=colour, label=label, lw=0)
+        mixture.stairs(
+            bottom + height, ends, baseline=bottom, fill=True, color=colour_of(number), label=label, lw=0
+        )
         bottom = bottom + height
     mixture.set_ylim(0, 1)
     mixture.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     mixture.set_ylabel("share of sequences")
     handles, labels = mixture.get_legend_handles_labels()
     mixture.legend(
-        handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8
+        handles[::-1],
+        labels[::-1],
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.02),
+        frameon=False,
+        fontsize=8 if len(labels) <= 12 else 7,
+        labelspacing=0.5 if len(labels) <= 12 else 0.2,
     )
 
     for phase in plan.phases:

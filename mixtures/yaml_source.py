@@ -15,9 +15,9 @@ import yaml
 from tootsie.datasets import storage
 from tootsie.datasets.errors import SpecError
 
-MAX_BYTES = 2**20
+MAX_BYTES = 2**19
 MAX_DEPTH = 24
-MAX_NODES = 200_000
+MAX_NODES = 100_000
 """Nodes after aliases are expanded."""
 
 Path = tuple[str | int, ...]
@@ -84,7 +84,7 @@ def parse_yaml(content: bytes, url: str) -> YamlSource:
             "the file is not UTF-8 text", file=url, value=str(error), remedy="Save it as UTF-8"
         ) from None
     try:
-        _check_depth(text, url)
+        _check_size_and_depth(text, url)
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -98,9 +98,15 @@ def parse_yaml(content: bytes, url: str) -> YamlSource:
     return YamlSource(url, builder.build(root, (), 0), builder.lines)
 
 
-def _check_depth(text: str, url: str) -> None:
+def _check_size_and_depth(text: str, url: str) -> None:
     depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
+        if number > 2 * MAX_NODES:
+            raise SpecError(
+                f"more than {MAX_NODES:,} values",
+                file=f"{url}:{_line(event)}",
+                remedy="A spec is short: is this one?",
+            )
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tootsie.datasets.errors import SpecError
-from tootsie.mixtures.picture import draw_picture, unit_of
+from tootsie.mixtures.picture import LABELLED, colour_of, draw_picture, unit_of
 from tootsie.mixtures.plan import Plan
 
 
@@ -49,3 +49,8 @@ def test_other_suffixes_are_refused(make_plan: Callable[..., Plan]) -> None:
 @pytest.mark.parametrize(("tokens", "unit"), [(12, "tokens"), (1500, "k tokens"), (2**40, "T tokens")])
 def test_units(tokens: int, unit: str) -> None:
     assert unit_of(tokens)[1] == unit
+
+
+def test_every_dataset_in_the_legend_has_its_own_colour() -> None:
+    assert len({colour_of(number) for number in range(LABELLED + 1)}) == LABELLED + 1
+    assert colour_of(LABELLED) == colour_of(LABELLED + 5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tootsie.datasets.errors import SpecError
+from tootsie.mixtures import yaml_source
 from tootsie.mixtures.yaml_source import MAX_BYTES, parse_yaml, scalar
 
 
@@ -54,6 +55,12 @@ def test_scalars(text: str, value: object) -> None:
 def test_refused(text: bytes, message: str) -> None:
     with pytest.raises(SpecError, match=message):
         parse_yaml(text, "s.yaml")
+
+
+def test_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_source, "MAX_NODES", 100)
+    with pytest.raises(SpecError, match=r"s.yaml:1: more than 100 values"):
+        parse_yaml(b"a: [" + b"x," * 250 + b"]", "s.yaml")
 
 
 def test_an_alias_bomb_is_stopped() -> None:
