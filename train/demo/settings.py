@@ -26,6 +26,9 @@ evaluation:
   every: "{evaluate_every} steps"
 checkpoints:
   every: "{checkpoint_every} steps"
+samples:
+  prompts: ["A prime number is", "## Answer", "We prove that"]
+  length: "48 tokens"
 """
 
 

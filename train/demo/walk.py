@@ -23,6 +23,9 @@ from tootsie.train.demo.settings import CORPORA, HELD_OUT, QUICK_DOCUMENTS, run_
 
 SAMPLE = Path(importlib.import_module("tootsie.datasets.command_line").__file__ or "").parent / "sample"
 
+SHOWN_SAMPLES = 3
+"""Samples printed at the end."""
+
 
 class StepError(UserError):
     """A step of the demo ended with another exit code than 0."""
@@ -106,9 +109,9 @@ def summary(seconds: dict[str, float]) -> None:
         ]
         print(f"  {name:22}  {hot[0]:8.4f}  {hot[-1]:10.4f}  {ema[-1]:10.4f}")
     samples = Path("run/samples.jsonl")
-    if samples.exists():
-        last = json.loads(samples.read_text().splitlines()[-1])
-        print(f"\nthe model writes: {last['prompt']}{last['text']}")
+    for line in samples.read_text().splitlines()[-SHOWN_SAMPLES:] if samples.exists() else ():
+        sample = json.loads(line)
+        print(f"\nthe model writes: {sample['prompt']}{sample['text']}")
     print("\n" + ", ".join(f"{title} {value:.0f} s" for title, value in seconds.items()))
     print(f"report: {Path('report.html').resolve()}")
 

@@ -140,6 +140,7 @@ def schedule(run: RunRecords) -> go.Figure:
             "side": "right",
             "rangemode": "tozero",
             "showgrid": False,
+            "tickvals": sorted({phase.batch_size for phase in run.plan.phases}),
         },
         legend={"x": 1.12},
     )
