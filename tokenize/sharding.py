@@ -57,6 +57,7 @@ def cut(files: Sequence[DocumentFile], count: int) -> list[tuple[Slice, ...]]:
 
     Every document is in exactly one run. Within a file, documents count as equally heavy.
     """
+    files = [file for file in files if file.documents]
     total = sum(file.weight for file in files)
     runs: list[list[Slice]] = [[] for _ in range(count)]
     number = before = 0

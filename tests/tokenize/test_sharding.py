@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tootsie.tokenize.sharding import SHARD_TOKENS, cut, limited, shard_count
@@ -12,6 +12,7 @@ FILES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 1000)), min_size=1
 
 
 @given(FILES, st.integers(1, 12))
+@example([DocumentFile("empty", 0, 500), DocumentFile("light", 3, 0)], 2)
 def test_every_document_is_in_exactly_one_shard_in_order(files: list[DocumentFile], count: int) -> None:
     runs = cut(files, count)
     assert len(runs) == count
