@@ -15,7 +15,7 @@ class Inputs(NamedTuple):
     """What a run reads, opened."""
 
     plan: Any  # mixtures.plan.Plan
-    sampler: Any  # mixtures.sampler.Sampler: batch(step) -> Batch
+    sampler: Any  # mixtures.sampler.Sampler
     held_out: list[HeldOut]  # Packed held-out sets, in the order of the run file.
     tokenizer: Any  # tokenize.identity.Tokenizer, or None where the run writes no samples.
     architecture: Architecture  # Sizes of the model.
@@ -49,26 +49,19 @@ def open_inputs(run: RunFile, file: str) -> Inputs:
                 field=f"caches.{name}",
                 remedy=f"Known: {', '.join(names)}",
             )
+    used = {name for phase in plan.phases for name in phase.sequences}
     caches = {
         dataset.name: TokenCache.open(run.caches.get(dataset.name, dataset.cache))
         for dataset in plan.datasets
+        if dataset.name in used
     }
-    for dataset in plan.datasets:
-        found = caches[dataset.name].ledger_sha256
-        if found != dataset.ledger_sha256:
-            raise ArtefactError(
-                f"the cache of {dataset.name!r} is not the one that the plan was compiled from",
-                file=run.caches.get(dataset.name, dataset.cache),
-                field="ledger_sha256",
-                value=found,
-                remedy=f"The plan has {dataset.ledger_sha256}: restore that cache, or compile the plan again",
-            )
+    sampler = Sampler(plan, caches)  # compares each cache with what the plan was compiled from
     held_out = [
         open_held_out(name, TokenCache.open(url), url, plan, run.evaluation)
         for name, url in run.evaluation.sets.items()
     ]
     tokenizer = tokenizer_of(plan.tokenizer, file=run.plan) if run.samples.prompts else None
-    return Inputs(plan, Sampler(plan, caches), held_out, tokenizer, architecture)
+    return Inputs(plan, sampler, held_out, tokenizer, architecture)
 
 
 def check_vocabulary(architecture: Architecture, plan: Any, file: str) -> None:

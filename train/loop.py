@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -102,6 +101,9 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
     durations: list[float] = []  # seconds per token of each step
     temporary = found.step if found is not None and found.temporary else None
 
+    def counts(drawn: np.ndarray) -> dict[str, int]:
+        return dict(zip(names, drawn.tolist(), strict=True))
+
     def evaluate_all(at: Progress) -> None:
         for data in held_out:
             scores[data.name] = {}
@@ -129,13 +131,17 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
 
     def save(at: Progress, phase: str, *, is_temporary: bool) -> None:
         nonlocal temporary
+        if counts(consumed) != sampler.consumed(at.sequences):
+            raise AssertionError(
+                f"step {at.steps}: drew {counts(consumed)}, the plan says {sampler.consumed(at.sequences)}"
+            )
         recorder.sync()
         record = CheckpointRecord(
             step=at.steps,
             position=at.sequences,
             tokens=at.tokens,
             phase=phase,
-            consumed=dict(zip(names, consumed.tolist(), strict=True)),
+            consumed=counts(consumed),
             binding=binding,
             config=config,
             lengths=recorder.lengths,
@@ -159,7 +165,7 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
 
     stop = plan.total_steps if limit is None else min(plan.total_steps, first + limit)
     last_log, last_tokens = time.perf_counter(), now.tokens
-    for step, batch in enumerate(prefetch(sampler, first, stop), first):
+    for step, batch in enumerate(sampler.batches(first, stop), first):
         began = time.perf_counter()
         phase = plan.phase_of_step(step)
         settings = settings_of(plan, step)
@@ -197,7 +203,7 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
                     "grad_norm": figures["grad_norm"],
                     "param_norm": figures["param_norm"],
                     "tokens_scored": int(metrics.scored),
-                    "consumed": dict(zip(names, consumed.tolist(), strict=True)),
+                    "consumed": counts(consumed),
                 }
             )
         seconds = time.perf_counter() - began
@@ -260,19 +266,6 @@ def settings_of(plan: Any, step: int) -> StepSettings:
         adam_epsilon=given.adam_epsilon,
     )
     return StepSettings(*(np.float32(value) for value in values))
-
-
-def prefetch(sampler: Any, first: int, stop: int) -> Iterator[Any]:
-    """Yield the batches of steps ``[first, stop)``; the next one is read while this one is trained on."""
-    if first >= stop:
-        return
-    with ThreadPoolExecutor(1) as reader:
-        future = reader.submit(sampler.batch, first)
-        for step in range(first, stop):
-            batch = future.result()
-            if step + 1 < stop:
-                future = reader.submit(sampler.batch, step + 1)
-            yield batch
 
 
 def refuse_foreign_records(out: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +137,12 @@ class FakeSampler:
             np.int32
         )
         return FakeBatch(tokens, np.ones_like(tokens), np.ones(tokens.shape, bool), dataset)
+
+    def batches(self, first: int, end: int) -> Iterator[FakeBatch]:
+        return map(self.batch, range(first, end))
+
+    def consumed(self, position: int) -> dict[str, int]:
+        return {"even": (position + 1) // 2, "odd": position // 2}
 
 
 @dataclasses.dataclass(frozen=True)

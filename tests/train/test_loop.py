@@ -14,7 +14,7 @@ import pytest
 from tootsie.datasets.errors import ArtefactError, UserError
 from tootsie.train import checkpoint
 from tootsie.train.inputs import Inputs
-from tootsie.train.loop import TrainingStoppedError, prefetch, progress_at, settings_of, train
+from tootsie.train.loop import TrainingStoppedError, progress_at, settings_of, train
 from tootsie.train.run_file import RunFile
 
 MakeRun = Callable[..., RunFile]
@@ -171,13 +171,15 @@ def test_progress_and_settings_follow_the_plan(inputs: Inputs) -> None:
     assert first.clip_norm.dtype == "float32"
 
 
-def test_prefetch_keeps_the_order() -> None:
-    class Steps:
-        def batch(self, step: int) -> int:
-            return step
+def test_consumption_that_is_not_the_plans_is_a_fault(
+    tmp_path: Path, run_file: MakeRun, inputs: Inputs
+) -> None:
+    class Wrong(type(inputs.sampler)):  # type: ignore[misc]
+        def consumed(self, position: int) -> dict[str, int]:
+            return {"even": position, "odd": 0}
 
-    assert list(prefetch(Steps(), 3, 7)) == [3, 4, 5, 6]
-    assert list(prefetch(Steps(), 3, 3)) == []
+    with pytest.raises(AssertionError, match="step 4: drew"):
+        train(run_file(tmp_path), inputs._replace(sampler=Wrong(inputs.plan)), print)
 
 
 def _flip_a_bit(folder: Path) -> None:

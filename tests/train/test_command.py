@@ -1,0 +1,223 @@
+"""``tootsie train`` on a real plan and real caches, killed and continued."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer.main
+
+from tootsie.datasets.accounting import Accounting
+from tootsie.datasets.command_line import run_command
+from tootsie.mixtures import command as mixtures_command
+from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
+from tootsie.tokenize.shard_writer import shard_path, write_shard
+from tootsie.tokenize.tokenizers import load_tokenizer
+from tootsie.train.command import app
+from tootsie.train.export import read_export
+
+SPEC = """
+name: small
+seed: 1
+sequence_length: 16
+datasets:
+  prose: {cache: caches/prose}
+  code: {cache: caches/code}
+mixtures:
+  base:
+    groups:
+      all: {share: 1.0, datasets: [prose, code]}
+phases:
+  - name: stable
+    mixture: base
+    for: "6 steps"
+    batch_size: 2
+    learning_rate: {shape: constant, from: 0.003}
+    weight_decay: 0.05
+    z_loss: 0.0
+    ema_beta: 0.9
+  - name: cooldown
+    mixture: base
+    for: "4 steps"
+    batch_size: 4
+    learning_rate: {shape: linear, to: 0.0001}
+"""
+RUN = """
+plan: plan.json
+out: OUT
+architecture:
+  vocabulary_size: 16384
+  model_size: 16
+  layers: 1
+  heads: 2
+  kv_heads: 1
+  head_size: 8
+  mlp_size: 16
+  rope: {theta: 10000, scaling: null}
+  tied_embeddings: true
+evaluation:
+  sets: {prose: caches/held-out}
+  every: 4 steps
+  batch_size: 2
+checkpoints: {every: 1 step}
+samples: {prompts: ["The"], length: 3 tokens}
+"""
+
+
+def train(*arguments: str) -> int:
+    return run_command(typer.main.get_command(app), list(arguments), name="tootsie train")
+
+
+def write_cache(folder: Path, texts: list[str]) -> None:
+    tokenizer = load_tokenizer("tootsie-16k")
+    with write_shard(str(folder), shard_path(0, 1), tokenizer.identity) as shard:
+        for number, text in enumerate(texts):
+            shard.writer.append(str(number), tokenizer.encode_document(text), len(text.encode()), None)
+    assert shard.entry is not None
+    ledger = Ledger(
+        name=folder.name, tokenizer=tokenizer.identity, engine=EngineInfo(name="test", version="0"), sources=(),
+        settings={}, code_version="test", shards=(shard.entry,), documents=shard.entry.documents,
+        tokens=shard.entry.tokens, bytes=shard.entry.bytes,
+        accounting=Accounting(read=len(texts), written=len(texts)),
+    )  # fmt: skip
+    save_ledger(str(folder), ledger.sealed())
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three small caches, a compiled plan, and the folder of a whole run."""
+    folder = tmp_path_factory.mktemp("walk")
+    rng = np.random.default_rng(0)
+    words = [
+        "the",
+        "quick",
+        "brown",
+        "fox",
+        "jumps",
+        "over",
+        "a",
+        "lazy",
+        "dog",
+        "and",
+        "then",
+        "it",
+        "sleeps",
+    ]
+    prose = [" ".join(rng.choice(words, 60)) for _ in range(40)]
+    write_cache(folder / "caches" / "prose", prose[:35])
+    write_cache(folder / "caches" / "held-out", prose[35:])
+    write_cache(folder / "caches" / "code", [f"def f{n}(x):\n    return x + {n}\n" * 5 for n in range(30)])
+    (folder / "spec.yaml").write_text(SPEC)
+    (folder / "RUN.yaml").write_text(RUN.replace("OUT", "run"))
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        mix = typer.main.get_command(mixtures_command.app)
+        assert run_command(mix, ["compile", "spec.yaml", "-o", "plan.json"], name="tootsie mix") == 0
+        assert train("RUN.yaml") == 0
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _inside(walk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(walk)
+
+
+def records(out: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in Path(out, "metrics.jsonl").read_text().splitlines()]
+
+
+def test_a_run_leaves_all_it_should(walk: Path) -> None:
+    rows = [row for row in records("run") if row["kind"] == "train"]
+    assert [row["phase"] for row in rows] == ["stable"] * 6 + ["cooldown"] * 4
+    assert rows[-1]["loss"] < rows[0]["loss"]  # type: ignore[operator]
+    config = json.loads(Path("run/config.json").read_text())
+    assert config["run"]["plan"] == "plan.json"
+    params, architecture = read_export("run/export")
+    assert architecture.model_size == 16
+    assert params["llama"]["embedding"].shape == (16384, 16)
+    origin = json.loads(Path("run/export/tootsie.json").read_text())
+    assert (origin["weights"], origin["step"]) == ("ema", 10)
+
+
+def test_killed_without_warning_and_run_again_it_ends_with_the_same_bytes(walk: Path) -> None:
+    """kill -9 as soon as a checkpoint appears, wherever in the step that is; then the same command again."""
+    Path("KILLED.yaml").write_text(RUN.replace("OUT", "killed"))
+    command = [sys.executable, "-m", "tootsie.train", "KILLED.yaml"]
+    cache = {
+        "JAX_COMPILATION_CACHE_DIR": str(walk / "compiled"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+    environment = os.environ | cache
+    for wanted in (2, 5):
+        process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while process.poll() is None and not Path(f"killed/checkpoints/{wanted}").exists():
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    for name in ("metrics.jsonl", "samples.jsonl", "export/model.safetensors"):
+        assert Path("killed", name).read_bytes() == Path("run", name).read_bytes(), name
+
+
+def test_dry_run_shows_the_phases_and_writes_nothing(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("DRY.yaml").write_text(RUN.replace("OUT", "dry"))
+    assert train("--dry-run", "DRY.yaml") == 0
+    shown = capsys.readouterr().out
+    assert "stable: steps 0 to 6, batch 2" in shown
+    assert "held out: prose, 5 documents" in shown
+    assert not Path("dry").exists()
+
+
+def test_export_and_sample_read_any_checkpoint(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train("export", "run", "elsewhere", "--weights", "hot", "--step", "6") == 0
+    assert "exported step 6 (hot)" in capsys.readouterr().out
+    assert train("export", "RUN.yaml", "again") == 0
+    whole = Path("run/export/model.safetensors").read_bytes()
+    assert Path("again/model.safetensors").read_bytes() == whole
+    assert Path("elsewhere/model.safetensors").read_bytes() != whole
+    assert train("sample", "run", "--prompt", "The quick", "--length", "4 tokens") == 0
+    assert "The quick" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["export", "run", "x", "--step", "77"], "no checkpoint of that step (found 77)"),
+        (["export", "run", "x", "--weights", "warm"], "no such weights (found 'warm')"),
+        (["export", "caches", "x"], "not the folder of a run"),
+        (["sample", "run", "--prompt", "a", "--length", "4"], "is not a duration"),
+        (["missing.yaml"], "no such file"),
+    ],
+)
+def test_user_errors_are_one_line_and_code_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert train(*arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_held_out_data_that_is_trained_on_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("LEAK.yaml").write_text(RUN.replace("OUT", "leak").replace("caches/held-out", "caches/prose"))
+    assert train("LEAK.yaml") == 2
+    assert "the held-out set 'prose' is the training data 'prose'" in capsys.readouterr().err
+
+
+def test_a_vocabulary_that_is_not_the_plans_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("WRONG.yaml").write_text(RUN.replace("16384", "512"))
+    assert train("WRONG.yaml") == 2
+    assert (
+        "architecture.vocabulary_size: the plan's tokenizer 'tootsie-16k' has 16,384 ids"
+        in capsys.readouterr().err
+    )
