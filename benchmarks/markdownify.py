@@ -43,11 +43,15 @@ def corpora(data: Path) -> dict[str, list[str]]:
             for p in (data / "web" / "trafilatura").rglob("*.html")
         ],
     }
+    found["arxiv, large pages"] = sorted(found["arxiv"], key=len)[-4:]
     kept: dict[str, list[str]] = {}
     for profile, documents in found.items():
         kept[profile] = []
         for document in sorted(documents, key=len):
-            if len(document) > 500 and sum(map(len, kept[profile])) < MEGABYTES * 1e6:
+            if (
+                len(document) > 500
+                and sum(map(len, kept[profile])) < (4 if "large" in profile else 1) * MEGABYTES * 1e6
+            ):
                 kept[profile].append(document)
     return kept
 
@@ -108,7 +112,7 @@ def main() -> None:
         if not documents:
             continue
         size = sum(len(document.encode()) for document in documents) / 1e6
-        table = peers(profile)
+        table = peers(profile.partition(",")[0])
         seconds: dict[str, list[float]] = {name: [] for name in table}
         for _ in range(arguments.rounds):
             for name, convert in table.items():

@@ -11,7 +11,8 @@ SPACES = " \t\n\r\f"
 _RUNS = re.compile(r"[ \t\n\r\f]+")
 _CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
 _CJK_BREAK = re.compile(rf"(?<=[{_CJK}])[ \t\r]*\n[ \t\r\n]*(?=[{_CJK}])")
-_SUSPECT = re.compile(r"[\\`*_\[\]<&~$]")
+SUSPECT = re.compile(r"[\\`*_\[\]<&~$]")
+"""Text without any of these characters needs no escaping inside a line."""
 # One alternative for each character that can open markup, with the context in which it does.
 _ESCAPE = re.compile(
     r"\\(?=[!-/:-@\[-`{-~]|$)"
@@ -46,7 +47,7 @@ def escape_text(text: str, *, in_link: bool = False) -> str:
 
     Brackets are escaped only where they could form a link, a footnote or a definition; ``in_link`` escapes all.
     """
-    if _SUSPECT.search(text) is None:
+    if SUSPECT.search(text) is None:
         return text
     return (_ESCAPE_IN_LINK if in_link else _ESCAPE).sub(r"\\\g<0>", text)
 

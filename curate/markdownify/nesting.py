@@ -102,7 +102,7 @@ def is_deep(html: str, max_depth: int) -> bool:
     """Return whether ``html`` may nest deeper than ``max_depth`` or leave many formatting elements open; linear."""
     if len(html) > 4 * MAX_ATTRIBUTES and _has_long_tag(html):
         return True
-    if html.count("<") <= MAX_UNCLOSED:
+    if html.count("<") - html.count("</") <= MAX_UNCLOSED:
         return False
     depth = peak = 0
     for mark in _DEPTH_TAGS.findall(html):

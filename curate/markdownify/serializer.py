@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tootsie.curate.markdownify import formulas
-from tootsie.curate.markdownify.escaping import collapse, escape_line_start, escape_text
+from tootsie.curate.markdownify.escaping import SUSPECT, collapse, escape_line_start, escape_text
 from tootsie.curate.markdownify.options import Dollars, Limits, Options
 
 Node = Any
@@ -153,7 +153,8 @@ class Serializer:
         self._prose(text)
 
     def _prose(self, text: str) -> None:
-        text = collapse(text)
+        if "\n" in text or "  " in text or "\t" in text or "\r" in text or "\f" in text:
+            text = collapse(text)
         if self.space and text[0] == " ":
             text = text[1:]
             if not text:
@@ -167,8 +168,10 @@ class Serializer:
             self._settle(text[0])
         if self.parts and self.parts[-1][-1] in "]<":
             self._separate(text[0])
-        inlines = self.flow.inlines
-        self.parts.append(escape_text(text, in_link=bool(inlines) and any(i.kind == "a" for i in inlines)))
+        if SUSPECT.search(text) is not None:
+            inlines = self.flow.inlines
+            text = escape_text(text, in_link=bool(inlines) and any(inline.kind == "a" for inline in inlines))
+        self.parts.append(text)
 
     def _punctuate(self, text: str) -> str:
         """Put the punctuation that follows a displayed formula behind it instead of before the next paragraph."""
@@ -195,7 +198,9 @@ class Serializer:
         last = previous[-1]
         if previous[-2:-1] == "\\" or previous.startswith("[^"):
             return
-        if (last == "]" and following in "([:") or (last == "<" and (following.isalpha() or following in "/!?")):
+        if (last == "]" and following in "([:") or (
+            last == "<" and (following.isalpha() or following in "/!?")
+        ):
             self.parts[-1] = f"{previous[:-1]}\\{last}"
 
     def _settle(self, following: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -96,3 +97,138 @@ def test_flattened_pages_have_balanced_tags(html: str, flat: str) -> None:
 def test_ordinary_pages_are_left_alone() -> None:
     assert not is_deep("<div>" * 50 + "</div>" * 50 + "<br><img><p>" * 20, 256)
     assert is_deep("<div>" * 300, 256)
+
+
+WORDS = [
+    "a",
+    "b c",
+    "*",
+    "_x_",
+    "`",
+    "$",
+    "$x$",
+    "[1]",
+    "(2)",
+    "&lt;",
+    "&",
+    "|",
+    "\\",
+    "  ",
+    "\n",
+    "!",
+    "中",
+    "1.",
+    "- x",
+    "#",
+    "~~",
+]
+TAGS = [
+    "p",
+    "div",
+    "span",
+    "b",
+    "i",
+    "a",
+    "ul",
+    "ol",
+    "li",
+    "table",
+    "tr",
+    "td",
+    "th",
+    "thead",
+    "caption",
+    "h1",
+    "h6",
+    "pre",
+    "code",
+    "blockquote",
+    "dl",
+    "dt",
+    "dd",
+    "br",
+    "hr",
+    "img",
+    "math",
+    "svg",
+    "sub",
+    "q",
+    "section",
+    "figure",
+    "figcaption",
+    "button",
+    "script",
+    "style",
+    "details",
+    "summary",
+    "cite",
+]
+CLASSES = [
+    "ltx_eqn_table",
+    "ltx_eqn_cell",
+    "ltx_eqn_eqno",
+    "ltx_title_document",
+    "ltx_abstract",
+    "ltx_authors",
+    "ltx_personname",
+    "ltx_title_theorem",
+    "ltx_para",
+    "ltx_note",
+    "ltx_role_footnotemark",
+    "ltx_note_mark",
+    "ltx_tag_item",
+    "ltx_cite",
+    "ltx_bibliography",
+    "ltx_tag_bibitem",
+    "ltx_listing",
+    "ltx_listingline",
+    "ltx_lstlisting",
+    "ltx_td",
+    "ltx_tr",
+    "ltx_tabular",
+    "ltx_font_bold",
+    "ltx_font_typewriter",
+    "mwe-math-element",
+    "navbox",
+    "mw-ref",
+    "references",
+    "mw-reference-text",
+    "infobox",
+    "katex",
+    "math-container",
+    "snippet",
+]
+
+
+def soup(seed: int) -> str:
+    """Return a page in which anything stands in anything."""
+    chance = random.Random(seed)
+    out: list[str] = []
+    for _ in range(chance.randrange(5, 80)):
+        tag = chance.choice(TAGS)
+        roll = chance.random()
+        if roll < 0.45:
+            attributes = f' class="{chance.choice(CLASSES)}"' if chance.random() < 0.6 else ""
+            attributes += (
+                f" id=cite_note-{chance.randrange(3)} href=#cite_note-{chance.randrange(3)} alt=x"
+                * (chance.random() < 0.2)
+            )
+            attributes += f" colspan={chance.randrange(4)} rowspan={chance.randrange(4)}" * (
+                chance.random() < 0.2
+            )
+            attributes += ' alttext="x_{1}" display="block"' * (tag == "math")
+            out.append(f"<{tag}{attributes}>")
+        elif roll < 0.7:
+            out.append(f"</{tag}>")
+        else:
+            out.append(chance.choice(WORDS))
+    return "".join(out)
+
+
+@pytest.mark.parametrize("profile", ["web", "arxiv", "wikipedia", "stackexchange"])
+def test_any_soup_is_converted_and_always_the_same(profile: str) -> None:
+    for seed in range(300):
+        for options in ({}, {"references": "keep", "links": "keep", "images": "alt"}):
+            page = soup(seed)
+            first = convert(page, profile=profile, **options)
+            assert first == convert(page, profile=profile, **options), seed
