@@ -53,7 +53,9 @@ def article(number: int, revision: int = 1, **changes: Any) -> dict[str, Any]:
         "namespace": {"identifier": 0},
         "in_language": {"identifier": "en"},
         "is_part_of": {"identifier": "enwiki"},
-        "article_body": {"html": f"<html><body><section><p>Revision {revision}. {PROSE * 5}</p></section></body></html>"},
+        "article_body": {
+            "html": f"<html><body><section><p>Revision {revision}. {PROSE * 5}</p></section></body></html>"
+        },
         "license": [{"identifier": "CC-BY-SA-4.0", "url": "https://creativecommons.org/licenses/by-sa/4.0/"}],
     } | changes
 
@@ -75,7 +77,10 @@ def write_tar(path: Path, members: Mapping[str, bytes]) -> Path:
 
 def rows(root: str, items: Sequence[Mapping[str, Any]]) -> str:
     """A table of a StackExchange dump."""
-    lines = [f"  <row {' '.join(f'{key}={quoteattr(str(value))}' for key, value in item.items())} />" for item in items]
+    lines = [
+        f"  <row {' '.join(f'{key}={quoteattr(str(value))}' for key, value in item.items())} />"
+        for item in items
+    ]
     return "\n".join(['﻿<?xml version="1.0" encoding="utf-8"?>', f"<{root}>", *lines, f"</{root}>", ""])
 
 
@@ -135,7 +140,11 @@ class Result:
 
     @property
     def bytes(self) -> dict[str, bytes]:
-        return {str(path.relative_to(self.folder)): path.read_bytes() for path in sorted(self.folder.rglob("*")) if path.is_file()}
+        return {
+            str(path.relative_to(self.folder)): path.read_bytes()
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file()
+        }
 
 
 @pytest.fixture

@@ -35,8 +35,13 @@ def test_severity_from_folder_then_archive_name() -> None:
 
 
 def test_zip_to_documents(curate, tmp_path: Path) -> None:
-    write_zip(tmp_path / "a.zip", {f"no-problem/2404/2404.0000{n}.html": page(f"Paper {n}") for n in range(6)})
-    write_zip(tmp_path / "b.zip", {"warning/2404/2404.00007.html": page("Paper 7"), "warning/2404/2404.00001.html": page("Again")})
+    write_zip(
+        tmp_path / "a.zip", {f"no-problem/2404/2404.0000{n}.html": page(f"Paper {n}") for n in range(6)}
+    )
+    write_zip(
+        tmp_path / "b.zip",
+        {"warning/2404/2404.00007.html": page("Paper 7"), "warning/2404/2404.00001.html": page("Again")},
+    )
     result = curate("arxiv", tmp_path / "a.zip", tmp_path / "b.zip", "--added=2026-01-02")
     assert result.code == 0
     assert sorted(result.documents) == [*(f"2404.0000{n}" for n in range(6)), "2404.00007"]
@@ -78,7 +83,11 @@ def test_folder_and_single_pages(curate, tmp_path: Path) -> None:
 
 def test_empty_and_short_pages_are_dropped_with_their_reason(curate, tmp_path: Path) -> None:
     empty = "<html><body><div class='ltx_page_main'><div class='ltx_page_content'></div></div></body></html>"
-    pages = {"e/2404.00001.html": empty, "e/2404.00002.html": page("Short", "Tiny."), "e/2404.00003.html": page("Long")}
+    pages = {
+        "e/2404.00001.html": empty,
+        "e/2404.00002.html": page("Short", "Tiny."),
+        "e/2404.00003.html": page("Long"),
+    }
     result = curate("arxiv", write_zip(tmp_path / "a.zip", pages))
     assert result.dropped == {"empty page": 1, "too short": 1}
     assert list(result.documents) == ["2404.00003"]
@@ -116,7 +125,9 @@ def test_truncated_archive_is_an_input_error(curate, tmp_path: Path) -> None:
 
 
 def test_one_flipped_bit_drops_one_page_and_counts_against_the_budget(curate, tmp_path: Path) -> None:
-    path = write_zip(tmp_path / "a.zip", {f"x/2404.0000{n}.html": page(f"{n}", f"{n} " + PROSE * 9) for n in range(4)})
+    path = write_zip(
+        tmp_path / "a.zip", {f"x/2404.0000{n}.html": page(f"{n}", f"{n} " + PROSE * 9) for n in range(4)}
+    )
     content = bytearray(path.read_bytes())
     content[120] ^= 0x10
     path.write_bytes(content)
@@ -137,7 +148,10 @@ def test_sample_dump(curate, project_root: Path) -> None:
     result = curate("arxiv", project_root / "datasets/sample/arxiv/*.zip")
     assert result.code == 0
     assert result.manifest.accounting.written >= 15
-    assert {document.metadata["severity"] for document in result.documents.values()} >= {"no-problem", "warning"}
+    assert {document.metadata["severity"] for document in result.documents.values()} >= {
+        "no-problem",
+        "warning",
+    }
     assert all(document.metadata.get("title") for document in result.documents.values())
 
 

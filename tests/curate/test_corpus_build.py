@@ -24,7 +24,9 @@ from .conftest import PROSE, answer, article, ndjson, page, question, rows, writ
 
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
-    return write_zip(tmp_path / "a.zip", {f"no-problem/2404/2404.{n:05d}.html": page(f"Paper {n}") for n in range(1, 31)})
+    return write_zip(
+        tmp_path / "a.zip", {f"no-problem/2404/2404.{n:05d}.html": page(f"Paper {n}") for n in range(1, 31)}
+    )
 
 
 def test_books_and_checksums(curate, papers: Path) -> None:
@@ -33,11 +35,16 @@ def test_books_and_checksums(curate, papers: Path) -> None:
     assert manifest.accounting.read == 30 == manifest.accounting.written
     assert [entry.path for entry in manifest.files] == [f"part-{n:05d}-of-00004.jsonl.zst" for n in range(4)]
     assert all(storage.sha256(str(result.folder / entry.path)) == entry.sha256 for entry in manifest.files)
-    assert sum(entry.text_bytes for entry in manifest.files) == sum(len(d.text.encode()) for d in result.documents.values())
+    assert sum(entry.text_bytes for entry in manifest.files) == sum(
+        len(d.text.encode()) for d in result.documents.values()
+    )
     assert manifest.counters
     assert manifest.inputs[0].path == "a.zip"
     assert "read\t30\nwritten\t30\n" in result.stdout
-    assert sorted(path.name for path in result.folder.iterdir()) == ["_manifest.json", *(entry.path for entry in manifest.files)]
+    assert sorted(path.name for path in result.folder.iterdir()) == [
+        "_manifest.json",
+        *(entry.path for entry in manifest.files),
+    ]
 
 
 def test_second_run_has_nothing_to_do(curate, papers: Path) -> None:
@@ -63,7 +70,10 @@ def test_other_settings_are_refused_by_name(curate, papers: Path, option: str, n
     before = curate("arxiv", papers).bytes
     result = curate("arxiv", papers, option)
     assert result.code == 2
-    assert f"{result.folder}: {named}: the folder holds the finished output of a run with other settings" in result.stderr
+    assert (
+        f"{result.folder}: {named}: the folder holds the finished output of a run with other settings"
+        in result.stderr
+    )
     assert result.bytes == before
     again = curate("arxiv", papers, option, "--overwrite")
     assert again.code == 0
@@ -131,7 +141,9 @@ def test_error_budget(curate, tmp_path: Path) -> None:
     assert accepted.manifest.accounting.read == 23
 
 
-def test_a_converter_that_fails_drops_that_document_only(curate, papers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_converter_that_fails_drops_that_document_only(
+    curate, papers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import tootsie.curate.markdownify as converter
 
     convert = converter.convert
@@ -190,7 +202,15 @@ def test_output_inside_the_input_is_refused(curate, tmp_path: Path) -> None:
     assert "must not lie inside an input" in result.stderr
 
 
-@pytest.mark.parametrize(("option", "field"), [("--shards=0", "--shards"), ("--limit=-1", "--limit"), ("--max-failures=2", "--max-failures"), ("--added=today", "--added")])
+@pytest.mark.parametrize(
+    ("option", "field"),
+    [
+        ("--shards=0", "--shards"),
+        ("--limit=-1", "--limit"),
+        ("--max-failures=2", "--max-failures"),
+        ("--added=today", "--added"),
+    ],
+)
 def test_bad_options(curate, papers: Path, option: str, field: str) -> None:
     result = curate("arxiv", papers, option)
     assert result.code == 2
@@ -205,13 +225,20 @@ def test_default_shards_follow_the_size_of_the_inputs() -> None:
 
 def dumps(folder: Path) -> dict[str, list[Path]]:
     """Inputs of the three corpora with something in them of everything."""
-    write_zip(folder / "one.zip", {f"warning/2404/2404.{n:05d}.html": page(f"Paper {n}", f"{n} {PROSE * n}") for n in range(60)})
+    write_zip(
+        folder / "one.zip",
+        {f"warning/2404/2404.{n:05d}.html": page(f"Paper {n}", f"{n} {PROSE * n}") for n in range(60)},
+    )
     write_zip(folder / "two.zip", {f"error/2405/2405.{n:05d}.html": page(f"Paper {n}") for n in range(20)})
-    write_tar(folder / "w.tar.gz", {"a.ndjson": ndjson([article(n % 50, revision=n % 7) for n in range(120)])})
+    write_tar(
+        folder / "w.tar.gz", {"a.ndjson": ndjson([article(n % 50, revision=n % 7) for n in range(120)])}
+    )
     (folder / "x.ndjson").write_bytes(ndjson([article(n, revision=n % 9) for n in range(40)]))
     for site in ("a.stackexchange.com", "b.stackexchange.com"):
         (folder / site).mkdir()
-        posts = [question(n) for n in range(1, 40)] + [answer(100 + n, n % 45 + 1, Score=n % 5) for n in range(80)]
+        posts = [question(n) for n in range(1, 40)] + [
+            answer(100 + n, n % 45 + 1, Score=n % 5) for n in range(80)
+        ]
         (folder / site / "Posts.xml").write_text(rows("posts", posts))
     return {
         "arxiv": [folder / "one.zip", folder / "two.zip"],
@@ -231,22 +258,40 @@ def test_two_worker_processes_write_the_same_bytes(curate, tmp_path: Path, corpu
 
 
 def command(corpus: str, inputs: list[Path], out: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "tootsie.curate", corpus, *map(str, inputs), str(out), "--shards=6", *options]
+    return [
+        sys.executable,
+        "-m",
+        "tootsie.curate",
+        corpus,
+        *map(str, inputs),
+        str(out),
+        "--shards=6",
+        *options,
+    ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("corpus", "options"), [("arxiv", []), ("wikipedia", ["--workers=2"]), ("stackexchange", [])])
-def test_killed_at_random_moments_ends_with_the_same_bytes(tmp_path: Path, corpus: str, options: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("corpus", "options"), [("arxiv", []), ("wikipedia", ["--workers=2"]), ("stackexchange", [])]
+)
+def test_killed_at_random_moments_ends_with_the_same_bytes(
+    tmp_path: Path, corpus: str, options: list[str]
+) -> None:
     inputs = dumps(tmp_path)[corpus]
     start = time.monotonic()
-    whole = subprocess.run(command(corpus, inputs, tmp_path / "whole"), check=True, capture_output=True, text=True)
+    whole = subprocess.run(
+        command(corpus, inputs, tmp_path / "whole"), check=True, capture_output=True, text=True
+    )
     assert "documents/s" in whole.stdout
     length = time.monotonic() - start
     moments = random.Random(corpus).sample(range(30, 100), 3)
     out = tmp_path / "out"
     for moment in moments:
         process = subprocess.Popen(
-            command(corpus, inputs, out, *options), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command(corpus, inputs, out, *options),
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         try:
             process.wait(length * moment / 100)
@@ -254,12 +299,16 @@ def test_killed_at_random_moments_ends_with_the_same_bytes(tmp_path: Path, corpu
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     subprocess.run(command(corpus, inputs, out, *options), check=True, capture_output=True)
-    files = lambda folder: {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}  # noqa: E731
+    files = lambda folder: {
+        str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()
+    }  # noqa: E731
     assert files(out) == files(tmp_path / "whole")
 
 
 def test_plan_names_what_a_run_is_about(tmp_path: Path, papers: Path) -> None:
-    job = corpus_build.make_job(Arxiv(added="2026-01-01"), [str(papers)], str(tmp_path / "o"), BuildSettings(seed=3, limit=5))
+    job = corpus_build.make_job(
+        Arxiv(added="2026-01-01"), [str(papers)], str(tmp_path / "o"), BuildSettings(seed=3, limit=5)
+    )
     assert job.plan.settings == {
         "added": "2026-01-01",
         "max_document_bytes": 64 * 2**20,

@@ -10,7 +10,9 @@ from tootsie.curate.stackexchange import parse_tags
 from .conftest import answer, question, rows
 
 
-def site(folder: Path, posts: list[dict], users: list[dict] | None = None, comments: list[dict] | None = None) -> Path:
+def site(
+    folder: Path, posts: list[dict], users: list[dict] | None = None, comments: list[dict] | None = None
+) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "Posts.xml").write_text(rows("posts", posts))
     if users is not None:
@@ -34,7 +36,9 @@ def test_thread(curate, tmp_path: Path) -> None:
         question(1, AcceptedAnswerId=4),
         answer(2, 1, Score=9),
         answer(3, 1, Score=-2, ContentLicense="CC BY-SA 4.0"),
-        answer(4, 1, Score=0, CreationDate="2012-01-01T00:00:00.000", OwnerUserId=99, OwnerDisplayName="gone"),
+        answer(
+            4, 1, Score=0, CreationDate="2012-01-01T00:00:00.000", OwnerUserId=99, OwnerDisplayName="gone"
+        ),
     ]
     folder = site(tmp_path / "math.stackexchange.com", posts, USERS)
     result = curate("stackexchange", folder)
@@ -88,7 +92,9 @@ def test_every_row_is_accounted_for(curate, tmp_path: Path) -> None:
         "wiki post": 1,
     }
     assert result.manifest.counters["threads without answers"] == 1
-    dropped = curate("stackexchange", folder, "--max-document-bytes=1000", "--unanswered=drop", out="answered")
+    dropped = curate(
+        "stackexchange", folder, "--max-document-bytes=1000", "--unanswered=drop", out="answered"
+    )
     assert dropped.dropped == result.dropped | {"no answers": 1}
 
 
@@ -99,7 +105,9 @@ def test_policies(curate, tmp_path: Path) -> None:
         {"Id": 3, "PostId": 55, "Text": "of a post that is not here"},
     ]
     folder = site(tmp_path / "a.stackexchange.com", [question(1), answer(2, 1)], USERS, comments)
-    result = curate("stackexchange", folder, "--comments=keep", "--scores=drop", "--tags=drop", "--authors=keep")
+    result = curate(
+        "stackexchange", folder, "--comments=keep", "--scores=drop", "--tags=drop", "--authors=keep"
+    )
     assert result.documents["a.stackexchange.com/1"].text == (
         "# Question 1?\n\nAuthor: Ann\n\nI wonder about 1 & $x_{1}$.\n\n"
         "## Answer\n\nAuthor: Bob\n\nAnswer 2.\n\n**Comments**\n\n- a \\*star\\* and $a*b*c$\n- later\n"
@@ -173,8 +181,14 @@ def test_real_sites(curate, shared_data: Path, name: str) -> None:
 
 
 def test_old_and_new_tag_format_give_the_same_tags(curate, shared_data: Path) -> None:
-    old = curate("stackexchange", shared_data / "stackexchange/datascience.meta.stackexchange.com_2017", out="old").documents
-    new = curate("stackexchange", shared_data / "stackexchange/datascience.meta.stackexchange.com_2024_pipetags", out="new").documents
+    old = curate(
+        "stackexchange", shared_data / "stackexchange/datascience.meta.stackexchange.com_2017", out="old"
+    ).documents
+    new = curate(
+        "stackexchange",
+        shared_data / "stackexchange/datascience.meta.stackexchange.com_2024_pipetags",
+        out="new",
+    ).documents
     both = old.keys() & new.keys()
     assert len(both) > 50
     same = sum(set(old[key].metadata["tags"]) & set(new[key].metadata["tags"]) != set() for key in both)

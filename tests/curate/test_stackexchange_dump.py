@@ -30,7 +30,10 @@ def test_site_of(name: str, site: str | None) -> None:
 
 
 def test_table_of() -> None:
-    assert [table_of(name) for name in ("Posts.xml", "posts.xml", "Users.xml", "Votes.xml", "stackoverflow.com-Comments.7z")] == [
+    assert [
+        table_of(name)
+        for name in ("Posts.xml", "posts.xml", "Users.xml", "Votes.xml", "stackoverflow.com-Comments.7z")
+    ] == [
         "posts",
         "posts",
         "users",
@@ -68,7 +71,9 @@ def test_entity_bomb_is_refused_at_once(tmp_path: Path) -> None:
 def test_external_entities_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     path = tmp_path / "Posts.xml"
-    path.write_text(f'<!DOCTYPE posts [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]><posts><row Id="1"/>&x;</posts>')
+    path.write_text(
+        f'<!DOCTYPE posts [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]><posts><row Id="1"/>&x;</posts>'
+    )
     with pytest.raises(InputError, match="declares XML entities"):
         list(read_rows(str(path)))
 

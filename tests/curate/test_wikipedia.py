@@ -13,14 +13,19 @@ from .conftest import article, ndjson, write_tar
 def test_newest_revision_of_each_article_across_files(curate, tmp_path: Path) -> None:
     first = [article(n, revision=5) for n in range(1, 8)]
     second = [article(1, revision=9), article(2, revision=3), article(3, revision=5), article(8)]
-    write_tar(tmp_path / "a.tar.gz", {"enwiki_namespace_0_0.ndjson": ndjson(first), "enwiki_namespace_0_1.ndjson": ndjson(second)})
+    write_tar(
+        tmp_path / "a.tar.gz",
+        {"enwiki_namespace_0_0.ndjson": ndjson(first), "enwiki_namespace_0_1.ndjson": ndjson(second)},
+    )
     (tmp_path / "b.ndjson").write_bytes(ndjson([article(7, revision=20), article(1, revision=8)]))
     result = curate("wikipedia", tmp_path / "a.tar.gz", tmp_path / "b.ndjson")
     assert result.code == 0
     revisions = {identity: document.metadata["revision"] for identity, document in result.documents.items()}
     expected = {1: 9, 2: 5, 3: 5, 4: 5, 5: 5, 6: 5, 7: 20, 8: 1}
     assert revisions == {f"enwiki:{number}": revision for number, revision in expected.items()}
-    assert all(f"Revision {revisions[identity]}." in document.text for identity, document in result.documents.items())
+    assert all(
+        f"Revision {revisions[identity]}." in document.text for identity, document in result.documents.items()
+    )
     assert result.dropped == {"older revision": 5}
     assert result.rejects == []
 
@@ -74,14 +79,20 @@ def test_every_reason(curate, tmp_path: Path) -> None:
     }
     assert sorted(result.documents) == ["enwiki:1", "enwiki:10"]
     assert result.manifest.accounting.read == 12
-    damaged = {reject.id: reject.metadata["detail"] for reject in result.rejects if reject.metadata["reason"] == "damaged record"}
+    damaged = {
+        reject.id: reject.metadata["detail"]
+        for reject in result.rejects
+        if reject.metadata["reason"] == "damaged record"
+    }
     assert damaged["a.ndjson:10"] == "the article has no identifier"
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_compressed_lines(curate, tmp_path: Path, suffix: str) -> None:
     content = ndjson([article(n) for n in range(5)])
-    packed = gzip.compress(content, mtime=0) if suffix == ".gz" else zstandard.ZstdCompressor().compress(content)
+    packed = (
+        gzip.compress(content, mtime=0) if suffix == ".gz" else zstandard.ZstdCompressor().compress(content)
+    )
     (tmp_path / f"a.ndjson{suffix}").write_bytes(packed)
     assert len(curate("wikipedia", tmp_path / f"a.ndjson{suffix}").documents) == 5
     (tmp_path / f"cut.ndjson{suffix}").write_bytes(packed[:-9])
@@ -117,7 +128,9 @@ def test_flipped_bit_in_archive(curate, tmp_path: Path) -> None:
 
 
 def test_members_outside_the_archive_are_only_read(curate, tmp_path: Path) -> None:
-    path = write_tar(tmp_path / "a.tar.gz", {"../../evil.ndjson": ndjson([article(1)]), "notes.txt": b"hello"})
+    path = write_tar(
+        tmp_path / "a.tar.gz", {"../../evil.ndjson": ndjson([article(1)]), "notes.txt": b"hello"}
+    )
     result = curate("wikipedia", path)
     assert list(result.documents) == ["enwiki:1"]
     assert not (tmp_path.parent / "evil.ndjson").exists()

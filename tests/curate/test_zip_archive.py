@@ -39,7 +39,9 @@ def test_not_an_archive(tmp_path: Path, keep: int) -> None:
 
 
 @given(position=st.integers(0, 10**6), bit=st.integers(0, 7))
-def test_a_flipped_bit_never_goes_unnoticed(tmp_path_factory: pytest.TempPathFactory, position: int, bit: int) -> None:
+def test_a_flipped_bit_never_goes_unnoticed(
+    tmp_path_factory: pytest.TempPathFactory, position: int, bit: int
+) -> None:
     path = tmp_path_factory.getbasetemp() / "flip.zip"
     write_zip(path, {"a.html": b"some text, repeated. " * 50, "b.html": b"other"})
     good = {member.name: member.size for member in list_members(str(path))}

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pytest
+
+from tootsie.datasets import beam_runner
+from tootsie.datasets.errors import ArtefactError, InputError, SpecError
+
+
+def refuse(element: object) -> None:
+    raise InputError("cut short", file="a/b.zip", field="member 3", value="x'y", remedy="Fetch it again")
+
+
+def break_down(element: object) -> None:
+    raise ZeroDivisionError("our own mistake")
+
+
+def test_paths_and_beam_options_are_told_apart() -> None:
+    tokens = [
+        "in/*.zip",
+        "--runner",
+        "FlinkRunner",
+        "--streaming",
+        "out",
+        "--flink_master=host:1",
+        "--",
+        "--parallelism",
+        "4",
+    ]
+    assert beam_runner.split_arguments(tokens) == (
+        ["in/*.zip", "out"],
+        ["--runner", "FlinkRunner", "--streaming", "--flink_master=host:1", "--parallelism", "4"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--direct_num_wokers=2"], r"--direct_num_wokers: neither .* Did you mean --direct_num_workers\?"),
+        (["--zzz", "3"], "--zzz: neither this command nor Beam has such an option"),
+        (["--direct_running_mode=sideways"], "Beam does not accept these options"),
+    ],
+)
+def test_a_mistyped_option_is_an_error(arguments: list[str], message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        beam_runner.pipeline_options(arguments)
+
+
+def test_options_of_other_runners_pass_untouched() -> None:
+    options = beam_runner.pipeline_options(
+        ["--runner=PortableRunner", "--job_endpoint=localhost:1", "--some_job_server_option=7"]
+    )
+    assert not beam_runner.is_in_process(options)
+    found = options.get_all_options(retain_unknown_options=True)
+    assert found["job_endpoint"] == "localhost:1"
+    assert found["some_job_server_option"] == "7"
+
+
+def test_workers_mean_processes_on_this_machine() -> None:
+    options = beam_runner.pipeline_options([], workers=3)
+    assert beam_runner.worker_count(options) == 3
+    assert options.get_all_options()["direct_running_mode"] == "multi_processing"
+    assert beam_runner.worker_count(beam_runner.pipeline_options([], workers=0)) == os.cpu_count()
+    with pytest.raises(SpecError, match="--workers"):
+        beam_runner.pipeline_options(["--runner=FlinkRunner"], workers=2)
+    with pytest.raises(SpecError, match="--workers"):
+        beam_runner.pipeline_options([], workers=-1)
+
+
+@pytest.mark.parametrize("name", ["DirectRunner", "", "apache_beam.runners.direct.DirectRunner"])
+def test_the_direct_runner_is_the_one_in_process(name: str) -> None:
+    options = beam_runner.pipeline_options([f"--runner={name}"] if name else [])
+    assert type(beam_runner.make_pipeline(options).runner).__name__ == "FnApiRunner"
+
+
+def test_user_errors_of_this_process_arrive_whole(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        beam_runner.run(
+            lambda pipeline: pipeline | beam.Create([1]) | beam.Map(refuse), beam_runner.pipeline_options([])
+        )
+    assert caught.value.file == "a/b.zip"
+    assert str(caught.value) == 'a/b.zip: member 3: cut short (found "x\'y"). Fetch it again'
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_user_errors_of_worker_processes_keep_kind_and_message(capfd: pytest.CaptureFixture[str]) -> None:
+    options = beam_runner.pipeline_options(
+        ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
+    )
+    with pytest.raises(InputError) as caught:
+        beam_runner.run(lambda pipeline: pipeline | beam.Create([1, 2]) | beam.Map(refuse), options)
+    assert str(caught.value) == 'a/b.zip: member 3: cut short (found "x\'y"). Fetch it again'
+    assert capfd.readouterr().err == ""
+
+
+def test_other_faults_stay_faults() -> None:
+    with pytest.raises(ZeroDivisionError, match="our own mistake"):
+        beam_runner.run(
+            lambda pipeline: pipeline | beam.Create([1]) | beam.Map(break_down),
+            beam_runner.pipeline_options([]),
+        )
+
+
+def test_error_text_of_any_runner() -> None:
+    text = "RuntimeError: Pipeline failed:\nTraceback …\ntootsie.datasets.errors.ArtefactError: f: gone [while running 'Read-ptransform-3']\n"
+    found = beam_runner.user_error_in(text)
+    assert type(found) is ArtefactError
+    assert str(found) == "f: gone"
+    assert beam_runner.user_error_in("tootsie.datasets.errors.shorten: no kind of error") is None
+
+
+class Note(beam.DoFn):
+    """Leaves a file named by the process that worked, once two did."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def process(self, element: Any) -> None:
+        Path(self._folder, str(os.getpid())).touch()
+
+
+@pytest.mark.slow
+def test_two_workers_share_the_work(tmp_path: Path) -> None:
+    def build(pipeline: beam.Pipeline) -> Any:
+        return (
+            pipeline
+            | beam.Create([(n, n) for n in range(8)])
+            | beam.GroupByKey()
+            | beam.ParDo(Note(str(tmp_path)))
+        )
+
+    beam_runner.run(build, beam_runner.pipeline_options([], workers=2))
+    workers = {int(path.name) for path in tmp_path.iterdir()}
+    assert len(workers) == 2
+    assert os.getpid() not in workers
+
+
+def test_logging_is_one_line(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOTSIE_BEAM_LOG", "warning")
+    beam_runner.quiet_logging()
+    logging.getLogger("apache_beam.runners.common").error(
+        "first\nTraceback (most recent call last)\n  File x"
+    )
+    assert capfd.readouterr().err == "error: beam: first\n"
+    monkeypatch.setenv("TOOTSIE_BEAM_LOG", "loud")
+    with pytest.raises(SpecError, match="TOOTSIE_BEAM_LOG"):
+        beam_runner.quiet_logging()
+    monkeypatch.delenv("TOOTSIE_BEAM_LOG")
+    beam_runner.quiet_logging()
+    logging.getLogger("apache_beam.runners.common").error("nothing to see")
+    assert capfd.readouterr().err == ""
+
+
+def test_dataflow_names_what_it_needs() -> None:
+    with pytest.raises(SpecError, match="Missing required option: project"):
+        beam_runner.run(
+            lambda pipeline: None,
+            beam_runner.pipeline_options(["--runner=DataflowRunner", "--region=europe-west1"]),
+        )
+
+
+def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
+    # A process that starts a watching child and leaves; the child then ends by itself.
+    child = "import sys, time; from tootsie.datasets import beam_worker; beam_worker.end_with_parent(0.05); print('up', flush=True); time.sleep(60)"
+    parent = f"import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', {child!r}], stdout=subprocess.PIPE); p.stdout.readline(); print(p.pid)"
+    result = subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True, check=True)
+    orphan = int(result.stdout)
+    for _ in range(2000):
+        status = Path(f"/proc/{orphan}/stat")
+        if not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            return
+        os.sched_yield()
+        subprocess.run([sys.executable, "-c", ""], check=True)
+    pytest.fail("the orphan still runs")
