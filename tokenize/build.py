@@ -29,7 +29,7 @@ from tootsie.tokenize.ledger import (
     load_ledger,
     save_ledger,
 )
-from tootsie.tokenize.shard_build import Receipt, ShardTask, build_shard, receipt_url
+from tootsie.tokenize.shard_build import Receipt, ShardTask, build_run, receipt_url
 from tootsie.tokenize.shard_writer import shard_path
 from tootsie.tokenize.sharding import Slice, cut, limited, shard_count
 from tootsie.tokenize.sources import Corpus, find_corpora
@@ -39,6 +39,10 @@ from tootsie.tokenize.verification import histogram
 if TYPE_CHECKING:
     from apache_beam import Pipeline
     from apache_beam.options.pipeline_options import PipelineOptions
+
+
+READERS = 8
+"""How often one file may be read, at most: as many workers can work on it at the same time."""
 
 
 @dataclass(frozen=True)
@@ -208,14 +212,31 @@ def finished_shards(jobs: Iterable[Job]) -> int:
     )
 
 
+def runs_of_one_file(tasks: Sequence[ShardTask]) -> list[list[ShardTask]]:
+    """Group consecutive shards of one large file, so that it is read at most :data:`READERS` times and not once a shard."""
+    shards = Counter(part.url for task in tasks for part in task.slices)
+    runs: list[list[ShardTask]] = []
+    for task in tasks:
+        last = runs[-1][-1].slices[-1:] if runs else ()
+        continues = bool(last and task.slices) and (last[0].url, last[0].stop) == (
+            task.slices[0].url,
+            task.slices[0].first,
+        )
+        if continues and len(runs[-1]) < math.ceil(shards[last[0].url] / READERS):
+            runs[-1].append(task)
+        else:
+            runs.append([task])
+    return runs
+
+
 def _pipeline(tasks: list[ShardTask], pipeline: Pipeline) -> None:
     import apache_beam as beam
 
     (
         pipeline
-        | "Shards" >> beam.Create(tasks, reshuffle=True)
+        | "Shards" >> beam.Create(runs_of_one_file(tasks), reshuffle=False)
         | "Spread over workers" >> beam.Reshuffle()
-        | "Tokenize and write" >> beam.Map(build_shard)
+        | "Tokenize and write" >> beam.Map(build_run)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,7 +16,7 @@ from tootsie.tokenize.identity import TokenizerIdentity, require_same
 from tootsie.tokenize.ledger import ShardEntry
 from tootsie.tokenize.shard_writer import write_shard
 from tootsie.tokenize.sharding import Slice
-from tootsie.tokenize.sources import read_records
+from tootsie.tokenize.sources import RecordReader
 from tootsie.tokenize.tokenizers import load_tokenizer
 from tootsie.tokenize.verification import xxh3_128
 
@@ -56,7 +57,13 @@ class Receipt(BaseModel):
     last_tokens: dict[int, int]
 
 
-def build_shard(task: ShardTask) -> str:
+def build_run(tasks: Sequence[ShardTask]) -> list[str]:
+    """Write consecutive shards, reading their input once; see :func:`build_shard`."""
+    reader = RecordReader()
+    return [build_shard(task, reader) for task in tasks]
+
+
+def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
     """Write one shard and its receipt, unless both are there; return its path.
 
     Raises:
@@ -67,11 +74,12 @@ def build_shard(task: ShardTask) -> str:
     identity = task.identity
     tokenizer = load_tokenizer(task.tokenizer, add_bos=task.add_bos, add_eos=task.add_eos)
     require_same(tokenizer.identity, identity, storage.join(task.folder, task.path))
+    reader = reader or RecordReader()
     read = surrogates = 0
     dropped: Counter[str] = Counter()
     with write_shard(task.folder, task.path, identity) as shard:
         for part in task.slices:
-            for record in read_records(part.url, part.first, part.stop):
+            for record in reader.read(part.url, part.first, part.stop):
                 read += 1
                 held_out = is_held_out(record.id, task.fraction, task.seed)
                 if held_out != (task.split == "validation"):

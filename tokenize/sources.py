@@ -89,26 +89,35 @@ def find_corpora(inputs: Sequence[str], name: str | None = None) -> tuple[Corpus
     return tuple(corpora)
 
 
-def read_records(url: str, first: int, stop: int) -> Iterator[TextRecord]:
-    """Yield the documents ``[first, stop)`` of a file.
+class RecordReader:
+    """Reads slices of files; a slice that goes on where an earlier one of the same file ended is not read from the start."""
 
-    A lone surrogate, which JSON can spell but UTF-8 cannot hold, becomes U+FFFD.
+    def __init__(self) -> None:
+        self._url = ""
+        self._lines: Iterator[bytes] = iter(())
+        self._number = 0
 
-    Raises:
-      InputError: the file is damaged, ends early, or a line is not a document.
-    """
-    number = 0
-    for number, line in enumerate(storage.read_lines(url), start=1):
-        if number > first:
-            yield parse_record(line, url, number - 1)
-        if number == stop:
-            return
-    if number < stop:
-        raise InputError(
-            f"the file ends after {number:,} of {stop:,} documents",
-            file=url,
-            remedy="Was it changed meanwhile? Run again",
-        )
+    def read(self, url: str, first: int, stop: int) -> Iterator[TextRecord]:
+        """Yield the documents ``[first, stop)`` of a file.
+
+        A lone surrogate, which JSON can spell but UTF-8 cannot hold, becomes U+FFFD.
+
+        Raises:
+          InputError: the file is damaged, ends early, or a line is not a document.
+        """
+        if url != self._url or first < self._number:
+            self._url, self._lines, self._number = url, storage.read_lines(url), 0
+        while self._number < stop:
+            line = next(self._lines, None)
+            if line is None:
+                raise InputError(
+                    f"the file ends after {self._number:,} of {stop:,} documents",
+                    file=url,
+                    remedy="Was it changed meanwhile? Run again",
+                )
+            self._number += 1
+            if self._number > first:
+                yield parse_record(line, url, self._number - 1)
 
 
 def parse_record(line: bytes, url: str, number: int) -> TextRecord:

@@ -15,8 +15,10 @@ import pytest
 
 from tootsie.datasets import beam_runner
 from tootsie.datasets.errors import InputError, SpecError, UserError
-from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs
+from tootsie.tokenize import build
+from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs, runs_of_one_file
 from tootsie.tokenize.cache import TokenCache
+from tootsie.tokenize.shard_build import build_shard
 from tootsie.tokenize.tokenizers import load_tokenizer
 
 
@@ -203,13 +205,11 @@ def test_planning_writes_nothing(corpus: str, tmp_path: Path) -> None:
 def test_a_begun_build_of_other_code_is_begun_anew(
     corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tootsie.tokenize import build
-
     out = tmp_path / "out"
     (job,) = plan_jobs([corpus], str(out), BuildSettings(shards=3))
     build._prepare(job)
     for task in job.tasks[:2]:
-        build.build_shard(task)
+        build_shard(task)
     with pytest.raises(SpecError, match=r"settings\.shards: the output was begun with settings\.shards 3"):
         plan_jobs([corpus], str(out), BuildSettings(shards=4))
     monkeypatch.setattr(build, "code_version", lambda stage: "other")
@@ -219,16 +219,14 @@ def test_a_begun_build_of_other_code_is_begun_anew(
 
 
 def test_a_shard_damaged_between_two_attempts_is_written_again(corpus: str, tmp_path: Path) -> None:
-    from tootsie.tokenize import build
-
     out = tmp_path / "out"
     (job,) = plan_jobs([corpus], str(out), BuildSettings(shards=3))
     build._prepare(job)
-    build.build_shard(job.tasks[1])
+    build_shard(job.tasks[1])
     path = out / job.tasks[1].path
     good = path.read_bytes()
     path.write_bytes(good[:-8] + b"12345678")
-    build.build_shard(job.tasks[1])
+    build_shard(job.tasks[1])
     assert path.read_bytes() == good
 
 
@@ -287,4 +285,22 @@ def test_the_ledger_names_every_file_with_its_checksum(
     assert [(f["path"], f["sha256"]) for f in ledger["sources"][0]["files"]] == [
         ("x/a.jsonl", storage.sha256(one)),
         ("y/a.jsonl", storage.sha256(two)),
+    ]
+
+
+def test_a_large_file_is_not_read_once_for_each_shard(tmp_path: Path, make_jsonl: Callable[..., str]) -> None:
+    paths = [
+        make_jsonl(tmp_path / name, [{"id": str(n), "text": "x"} for n in range(count)])
+        for name, count in (("a.jsonl", 400), ("b.jsonl", 20))
+    ]
+    (job,) = plan_jobs(paths, str(tmp_path / "out"), BuildSettings(shards=42, name="x"))
+    runs = runs_of_one_file(job.tasks)
+    assert [task for run in runs for task in run] == list(job.tasks)
+    for path in paths:
+        readers = sum(any(part.url == path for task in run for part in task.slices) for run in runs)
+        assert readers <= build.READERS + 1
+    assert max(map(len, runs)) <= 6
+    (cache,) = build_caches(paths, str(tmp_path / "out"), BuildSettings(shards=42, name="x"))
+    assert [document.document_id for document in cache.iterate()] == [
+        str(n) for c in (400, 20) for n in range(c)
     ]

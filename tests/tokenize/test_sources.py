@@ -9,7 +9,7 @@ import pytest
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError, InputError, UserError
-from tootsie.tokenize.sources import find_corpora, parse_record, read_records
+from tootsie.tokenize.sources import RecordReader, find_corpora, parse_record
 
 RECORDS = [{"id": f"r{n}", "text": f"text {n}", "extra": [n]} for n in range(5)]
 
@@ -45,7 +45,11 @@ def test_loose_files_of_every_compression(tmp_path: Path, make_jsonl: Callable[.
     assert corpus.source.source == "mine"
     assert [file.path for file in corpus.source.files] == ["a.jsonl", "b.jsonl.gz", "c.jsonl.zst"]
     for file in corpus.files:
-        assert [record.text for record in read_records(file.url, 1, 4)] == ["text 1", "text 2", "text 3"]
+        assert [record.text for record in RecordReader().read(file.url, 1, 4)] == [
+            "text 1",
+            "text 2",
+            "text 3",
+        ]
     assert find_corpora([str(tmp_path / "x" / "{a,a}.jsonl")])[0].source.files[0].documents == 5
 
 
@@ -73,7 +77,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 def test_a_file_that_shrank_meanwhile_is_an_error(tmp_path: Path, make_jsonl: Callable[..., str]) -> None:
     path = make_jsonl(tmp_path / "a.jsonl", RECORDS)
     with pytest.raises(InputError, match="the file ends after 5 of 6 documents"):
-        list(read_records(path, 2, 6))
+        list(RecordReader().read(path, 2, 6))
 
 
 @pytest.mark.parametrize(
@@ -100,3 +104,17 @@ def test_lone_surrogates_are_replaced_and_counted() -> None:
     record = parse_record(b'{"id": "a\\udc00", "text": "x\\ud800y\\ud83d\\ude42\\udfff"}', "f", 0)
     assert (record.id, record.text, record.surrogates) == ("a\ufffd", "x\ufffdy🙂\ufffd", 3)
     assert parse_record(b'{"id": "a", "text": "\\ud83d\\ude42"}', "f", 0).surrogates == 0
+
+
+def test_a_reader_goes_on_where_it_stopped(
+    tmp_path: Path, make_jsonl: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_jsonl(tmp_path / "a.jsonl", RECORDS)
+    opened = []
+    original = storage.read_lines
+    monkeypatch.setattr(storage, "read_lines", lambda url: opened.append(url) or original(url))
+    reader = RecordReader()
+    for first, stop in ((0, 2), (2, 3), (4, 5), (1, 2)):
+        expected = [f"text {n}" for n in range(first, stop)]
+        assert [record.text for record in reader.read(path, first, stop)] == expected
+    assert len(opened) == 2
