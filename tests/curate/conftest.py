@@ -109,6 +109,14 @@ def answer(number: int, parent: int, **more: Any) -> dict[str, Any]:
     } | more
 
 
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
 @dataclass
 class Result:
     """What a run left behind."""
@@ -140,11 +148,7 @@ class Result:
 
     @property
     def bytes(self) -> dict[str, bytes]:
-        return {
-            str(path.relative_to(self.folder)): path.read_bytes()
-            for path in sorted(self.folder.rglob("*"))
-            if path.is_file()
-        }
+        return files_in(self.folder)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tootsie.curate.corpus import Unit
 from tootsie.curate.corpus_build import BuildSettings, default_shards
 from tootsie.datasets import beam_runner, storage
 
-from .conftest import PROSE, answer, article, ndjson, page, question, rows, write_tar, write_zip
+from .conftest import PROSE, answer, article, files_in, ndjson, page, question, rows, write_tar, write_zip
 
 
 @pytest.fixture
@@ -299,10 +299,7 @@ def test_killed_at_random_moments_ends_with_the_same_bytes(
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     subprocess.run(command(corpus, inputs, out, *options), check=True, capture_output=True)
-    files = lambda folder: {
-        str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()
-    }  # noqa: E731
-    assert files(out) == files(tmp_path / "whole")
+    assert files_in(out) == files_in(tmp_path / "whole")
 
 
 def test_plan_names_what_a_run_is_about(tmp_path: Path, papers: Path) -> None:

@@ -22,6 +22,8 @@ from tootsie.curate.stackexchange import StackExchange
 from tootsie.curate.wikipedia import Wikipedia
 from tootsie.datasets import beam_runner
 
+from .conftest import files_in
+
 CORPORA: list[tuple[Corpus, str]] = [(Arxiv(), "*.zip"), (Wikipedia(), "*.tar.gz"), (StackExchange(), "*.7z")]
 
 
@@ -90,10 +92,7 @@ def test_portable_runner(
     remote = [*here, "--runner=PortableRunner", f"--job_endpoint={job_service}", *environment]
     result = subprocess.run(remote, capture_output=True, text=True, timeout=240)
     assert result.returncode == 0, result.stderr
-    files = lambda folder: {
-        str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()
-    }  # noqa: E731
-    assert files(tmp_path / "portable") == files(tmp_path / "direct")
+    assert files_in(tmp_path / "portable") == files_in(tmp_path / "direct")
 
 
 @pytest.mark.parametrize(("corpus", "pattern"), CORPORA, ids=lambda value: getattr(value, "name", ""))

@@ -141,7 +141,7 @@ def test_flipped_bit_in_archive(tmp_path: Path) -> None:
 
 def test_encrypted_archive(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.stackexchange.com.7z", {"Posts.xml": b"<posts/>"}, password="x")
-    with pytest.raises(InputError, match="encrypted|truncated or damaged"), unpacked((str(path),)):
+    with pytest.raises(InputError, match=r"encrypted|truncated or damaged"), unpacked((str(path),)):
         pass
 
 
