@@ -63,7 +63,7 @@ def attention_mask(segment_ids: Int[Array, "B T"]) -> Bool[Array, "B T T"]:
     """True where a query (row) may look at a key (column): not later, and in the same document."""
     length = segment_ids.shape[1]
     causal = np.tril(np.ones((length, length), dtype=bool))  # [T, T]
-    return causal & (segment_ids[:, :, None] == segment_ids[:, None, :])
+    return jnp.asarray(causal) & (segment_ids[:, :, None] == segment_ids[:, None, :])
 
 
 def attend(
