@@ -64,6 +64,15 @@ def severity_of(path: str) -> str | None:
     return SEVERITIES[match[0]] if match else None
 
 
+def _place(url: str) -> str:
+    """Return the end of a page's path that belongs to the dump (``error/2404/2404.00001.html``), wherever the dump lies."""
+    *folders, name = url.split("/")
+    kept: list[str] = []
+    while folders and (folders[-1].lower() in SEVERITIES or re.fullmatch(r"\d{4}", folders[-1])):
+        kept.insert(0, folders.pop())
+    return "/".join([*kept, name])
+
+
 @dataclass(frozen=True)
 class Arxiv(Corpus):
     """ar5iv archives."""
@@ -115,17 +124,15 @@ class Arxiv(Corpus):
             for number, member in enumerate(list_members(url)):
                 if limit is not None and number >= limit:
                     return
-                yield self._record(member.name, {"archive": url, **vars(member)})
+                yield self._record(f"{unit.name}/{member.name}", {"archive": url, **vars(member)})
             return
         for url in unit.urls[:limit]:
-            yield self._record(url, {"page": url, "size": storage.size(url)})
+            yield self._record(_place(url), {"page": url, "size": storage.size(url)})
 
     def _record(self, path: str, head: dict[str, Any]) -> Record:
         stem = re.sub(r"\.x?html?$", "", path.rsplit("/", 1)[-1], flags=re.IGNORECASE)
         identity, month = arxiv_id(stem)
-        origin = f"{head.get('archive', '')}/{path}".split("/")
-        head |= {"id": identity, "created": month, "path": "/".join(origin[-4:])}
-        return Record(identity, head)
+        return Record(identity, head | {"id": identity, "created": month, "path": path})
 
     def documents(self, records: Iterable[Record]) -> Iterator[Outcome]:
         """Convert the pages of a shard, by identifier."""

@@ -124,16 +124,17 @@ def make_job(
         raise SpecError(
             "must be a share between 0 and 1", field="--max-failures", value=settings.max_failures
         )
-    units = corpus.units(storage.expand(inputs))
-    entries: dict[str, list[InputEntry]] = {}
-    for unit in units:
-        found = []
+    found: list[tuple[Unit, list[InputEntry]]] = []
+    for unit in corpus.units(storage.expand(inputs)):
+        entries = []
         for url in unit.urls:
             size = storage.size(url)
             on_file(entry_name(unit, url), size)
-            found.append(InputEntry(path=entry_name(unit, url), size=size, sha256=storage.sha256(url)))
-        entries[unit.name] = sorted(found, key=lambda entry: (entry.path, entry.sha256))
-    units = sorted(units, key=lambda unit: unit.name)
+            entries.append(InputEntry(path=entry_name(unit, url), size=size, sha256=storage.sha256(url)))
+        found.append((unit, sorted(entries, key=lambda entry: (entry.path, entry.sha256))))
+    # By name, then by content: neither the order on the command line nor the folder the inputs lie in has a part in it.
+    found.sort(key=lambda pair: (pair[0].name, [entry.sha256 for entry in pair[1]]))
+    units = [unit for unit, _ in found]
     shards = settings.shards or default_shards(units)
     content = {
         **{field.name: getattr(corpus, field.name) for field in dataclasses.fields(corpus)},
@@ -146,7 +147,7 @@ def make_job(
         code_version=code_version("curate"),
         settings=json.loads(json.dumps(content)),
         inputs=sorted(
-            (entry for unit in units for entry in entries[unit.name]), key=lambda entry: entry.path
+            (entry for _, entries in found for entry in entries), key=lambda entry: (entry.path, entry.sha256)
         ),
     )
     return Job(corpus, folder, plan, tuple(units), settings)

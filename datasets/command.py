@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from tootsie.datasets.document import Document
 
 app = typer.Typer(
     help="Look at, list and verify corpora.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -79,7 +83,7 @@ def show(
         print(f"              {count:>9,}  {reason}")
     if rejects:
         place = storage.join(folder, "rejects")
-        found = (
+        found: Iterator[Document] = (
             Document.from_json(line, file=name, record=number)
             for name in storage.list_files(place)
             if name.startswith("part-")

@@ -110,7 +110,7 @@ def _reference_text(serializer: Serializer, node: Node, attributes: dict[str, An
     while item is not None and item.tag != "li":
         item = item.parent
     key = (item.attributes.get("id") or "") if item is not None else ""
-    if key not in serializer.footnotes:
+    if key not in serializer.footnotes and (serializer.options.references is not References.KEEP or not key):
         serializer.counters["references_dropped"] += 1
         return SKIP
     serializer.push("note")
@@ -185,7 +185,6 @@ _NAVIGATION = [
     "sistersitebox",
     "side-box",
     "succession-box",
-    "NavFrame",
     "toc",
     "catlinks",
     "mw-jump-link",
@@ -195,7 +194,6 @@ _NAVIGATION = [
     "mw-indicators",
     "mw-authority-control",
     "authority-control",
-    "NavHead",
     "BoxenVerschmelzen",
     "Vorlage_Navigationsleiste",
     "navigation-not-searchable",

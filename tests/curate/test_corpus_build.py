@@ -186,6 +186,28 @@ def test_order_of_inputs_does_not_matter(curate, tmp_path: Path) -> None:
     assert one.bytes == other.bytes
 
 
+def test_place_of_inputs_does_not_matter(curate, tmp_path: Path) -> None:
+    # The same name twice, with different content; and the same dump in other folders.
+    places = {"one": ["a/x", "a/y"], "other": ["b/q", "b/p"]}
+    results = {}
+    for name, folders in places.items():
+        for number, folder in enumerate(folders):
+            (tmp_path / folder).mkdir(parents=True)
+            (tmp_path / folder / "w.ndjson").write_bytes(ndjson([article(10 * number + n) for n in range(8)]))
+        results[name] = curate(
+            "wikipedia", *(tmp_path / folder / "w.ndjson" for folder in folders), out=f"out-{name}"
+        )
+        assert len(results[name].documents) == 16
+    assert results["one"].bytes == results["other"].bytes
+    for folder in ("here/error/2404", "deep/in/there/error/2404"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "2404.00001.html").write_text(page("Moved"))
+    here = curate("arxiv", tmp_path / "here/error", out="out-here")
+    there = curate("arxiv", tmp_path / "deep/in/there/error", out="out-there")
+    assert here.bytes == there.bytes
+    assert here.documents["2404.00001"].metadata["path"] == "error/2404/2404.00001.html"
+
+
 def test_dry_run_writes_nothing(curate, papers: Path) -> None:
     result = curate("arxiv", papers, "--dry-run", "--shards=2")
     assert result.code == 0

@@ -65,9 +65,13 @@ WORKER_PROCESS = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("corpus", "pattern"), CORPORA, ids=lambda value: getattr(value, "name", ""))
 @pytest.mark.parametrize(
-    "environment", [("--environment_type=LOOPBACK",), WORKER_PROCESS], ids=["loopback", "process"]
+    ("corpus", "pattern", "environment"),
+    [
+        *((corpus, pattern, WORKER_PROCESS) for corpus, pattern in CORPORA),
+        (*CORPORA[0], ("--environment_type=LOOPBACK",)),
+    ],
+    ids=["arxiv", "wikipedia", "stackexchange", "arxiv-loopback"],
 )
 def test_portable_runner(
     tmp_path: Path,
