@@ -14,7 +14,8 @@ from tootsie.curate.markdownify.blocks import container, open_line
 from tootsie.curate.markdownify.escaping import collapse, escape_cell, escape_html
 from tootsie.curate.markdownify.grid import Cell, to_gfm
 from tootsie.curate.markdownify.inlines import is_hidden
-from tootsie.curate.markdownify.serializer import PASS, SKIP, Handler, Leave, Node, Serializer
+from tootsie.curate.markdownify.listings import verbatim
+from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
 
 MAX_SPAN = 65534
 _ALIGN = re.compile(r"text-align\s*:\s*(left|right|center)", re.IGNORECASE)
@@ -49,6 +50,11 @@ _KEEP = frozenset(
         "a",
     ]
 )
+_DROPPED = frozenset(
+    ("navbox", "mw-editsection", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display", "mw-ref", "noprint",
+     "hatnote", "mw-linkback-text", "mw-cite-backlink", "Z3988", "ltx_note_mark", "ltx_note_type")
+)  # fmt: skip
+"""Classes whose elements a profile that knows them leaves out inside HTML tables as well."""
 _OMIT = frozenset(
     [
         "script",
@@ -266,12 +272,8 @@ def to_html(serializer: Serializer, root: Node) -> str:
                 out.append(escape_html(text))
         elif tag[0] != "-" and tag not in _OMIT:
             attributes = node.attributes
-            rule = PASS
-            for name in (attributes.get("class") or "").split():
-                if name in serializer.classes and name.startswith(
-                    ("navbox", "mw-editsection", "mwe-math-fallback")
-                ):
-                    rule = SKIP
+            names = (attributes.get("class") or "").split()
+            dropped = any(name in _DROPPED and name in serializer.classes for name in names)
             if tag == "math":
                 tex, _ = formulas.tex_of_math(node, attributes)
                 if tex:
@@ -279,7 +281,11 @@ def to_html(serializer: Serializer, root: Node) -> str:
                     serializer.counters["formulas_display" if display else "formulas_inline"] += 1
                     mark = "$$" if display else "$"
                     out.append(escape_html(f"{mark}{tex}{mark}"))
-            elif rule is not SKIP:
+            elif tag == "pre" and not dropped:
+                # A blank line would end the HTML block.
+                code = escape_html(verbatim(node)).replace("\n\n", "\n&#10;")
+                out.append(f"<pre>{code}</pre>")
+            elif not dropped:
                 child = node.first_child
                 if tag == "br":
                     out.append("<br>")

@@ -212,6 +212,12 @@ def test_a_nested_table_becomes_clean_html_and_is_counted() -> None:
     )
 
 
+def test_code_in_an_html_table_keeps_its_lines() -> None:
+    html = table("<th>a<td>b<td><table><tr><td><pre>x\n\n  y</pre><td>z</table>")
+    assert "<td><pre>x\n&#10;  y</pre></td>" in markdownify(html)
+    assert "\n\n" not in markdownify(html)
+
+
 def test_a_formula_in_a_cell_keeps_its_row_whole() -> None:
     cell = '<math alttext="\\|x|" class="ltx_Math"></math>'
     assert markdownify(table("<th>a<th>b", f"<td>{cell}<td>c")).splitlines()[2] == "| $\\Vert x\\|$ | c |"
