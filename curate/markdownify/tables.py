@@ -120,7 +120,9 @@ def _shape(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> st
     headers, cells = _count_cells(node)
     if cells <= 1 and not headers:
         return "layout"
-    if nested:
+    if nested and "infobox" not in (
+        attributes.get("class") or ""
+    ):  # there, inner tables only arrange pictures
         return "layout" if not headers and cells <= 3 else "nested"
     return "data"
 

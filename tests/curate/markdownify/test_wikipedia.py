@@ -73,3 +73,8 @@ def test_the_title_has_no_site_name(page_title: str, title: str) -> None:
     conversion = convert(f"<head><title>{page_title}</title></head><p>x</p>", profile="wikipedia")
     assert conversion.title == title
     assert conversion.markdown == f"# {title}\n\nx\n"
+
+
+def test_a_table_inside_an_infobox_is_only_layout() -> None:
+    html = "<table class='infobox'><tr><th>Arms<td><table><tr><td>x<td>y</table><tr><th>Born<td>1900</table>"
+    assert "| Arms | x<br>y |\n| Born | 1900 |" in markdownify(html, profile="wikipedia")
