@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.manifest import InputEntry
 from tootsie.datasets.provenance import fingerprint
 from tootsie.tokenize.identity import TokenizerIdentity
 
@@ -53,6 +54,10 @@ class Source(BaseModel):
     """Identity of the corpus; ``null`` for files without a manifest."""
     source: str
     """Name of the corpus."""
+    code_version: str | None = None
+    """Version of the code that made the corpus; ``null`` for files without a manifest."""
+    inputs: tuple[InputEntry, ...] = ()
+    """The dumps that the corpus was made from, as its manifest lists them."""
     files: tuple[SourceFile, ...]
     """In the order of reading."""
 

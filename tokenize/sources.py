@@ -169,7 +169,13 @@ def _finished_corpus(folder: str) -> Corpus:
         for entry in found.files
     )
     entries = tuple(SourceFile(path=e.path, sha256=e.sha256, documents=e.documents) for e in found.files)
-    source = Source(manifest_sha256=manifest.manifest_sha256(folder), source=found.source, files=entries)
+    source = Source(
+        manifest_sha256=manifest.manifest_sha256(folder),
+        source=found.source,
+        code_version=found.code_version,
+        inputs=tuple(found.inputs),
+        files=entries,
+    )
     return Corpus(files, source)
 
 

@@ -199,27 +199,36 @@ def samples(run: RunRecords) -> str:
 
 def provenance(run: RunRecords) -> str:
     """What made every artefact, back to the dumps."""
-    rows = [["plan", run.plan.name, run.plan.hash, run.config.get("code_version", "")]]
-    for name, ledger in run.ledgers.items():
-        identity = ledger["tokenizer"]
-        rows.append(
-            [
-                f"token cache {name}",
-                f"{ledger['tokens']:,} tokens, {identity['name']}",
-                identity["fingerprint"],
-                ledger["code_version"],
-            ]
-        )
-        for source in ledger["sources"]:
-            files = source.get("files", [])
+    rows = [
+        [
+            "checkpoint",
+            f"plan {run.plan.name}, step {run.train[-1]['step'] if run.train else 0}",
+            "",
+            run.config.get("code_version", ""),
+        ],
+        ["plan", run.plan.name, run.plan.hash, run.plan.code_version],
+    ]
+    identity = run.plan.tokenizer
+    rows.append(
+        ["tokenizer", f"{identity.name}, {identity.vocabulary_size:,} entries", identity.fingerprint, ""]
+    )
+    for dataset in run.plan.datasets:
+        ledger = run.ledgers.get(dataset.name)
+        made_by = ledger["code_version"] if ledger else "its ledger is not at hand"
+        rows.append([f"cache {dataset.name}", f"{dataset.tokens:,} tokens", dataset.ledger_sha256, made_by])
+        for source in ledger["sources"] if ledger else ():
+            documents = sum(file["documents"] for file in source["files"])
+            what = f"{documents:,} documents in {len(source['files'])} files"
             rows.append(
                 [
-                    f"documents {source['source']}",
-                    f"{sum(f['documents'] for f in files):,} in {len(files)} files",
-                    source.get("manifest_sha256") or "",
-                    "",
+                    f"corpus {source['source']}",
+                    what,
+                    source["manifest_sha256"] or "",
+                    source.get("code_version") or "",
                 ]
             )
+            for dump in source.get("inputs", ()):
+                rows.append(["dump", f"{dump['path']}, {dump['size']:,} bytes", dump["sha256"], ""])
     configuration = json.dumps(run.config, indent=1, ensure_ascii=False)
     return (
         table(["artefact", "what", "hash", "made by"], rows, (0, 1, 2, 3))
