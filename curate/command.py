@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+import typer.main
 
 if TYPE_CHECKING:
     from tootsie.curate.corpus import Corpus
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Raw dumps to Markdown documents (jsonl.zst with a manifest). Options that are not listed go to Beam and its runner.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
 )
 _CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
@@ -224,8 +226,10 @@ def _run(
             raise SpecError(
                 "the output must not lie inside an input", file=folder, remedy="Name another folder"
             )
+    commands = typer.main.get_group(app).commands
+    own = [name for parameter in commands[corpus.name].params for name in parameter.opts]
     options = beam_runner.pipeline_options(
-        beam_arguments, workers=workers, job_name=f"tootsie-curate-{corpus.name}"
+        beam_arguments, workers=workers, job_name=f"tootsie-curate-{corpus.name}", own_options=own
     )
 
     from tootsie.curate import corpus_build, progress

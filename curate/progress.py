@@ -26,6 +26,7 @@ class _Watcher:
     def __init__(self, job: Job) -> None:
         self._folder = job.folder
         self._seen: dict[str, Receipt] = {}
+        self._split = 0
         self.tasks = len(job.tasks)
         self.shards = job.shards
 
@@ -39,8 +40,10 @@ class _Watcher:
                         storage.read_bytes(storage.join(place, name))
                     )
         split = storage.list_files(storage.join(self._folder, WORK, "split"))
+        # A run that has ended has removed what is counted here.
+        self._split = max(self._split, sum(name.endswith(".json") for name in split))
         return {
-            "split": sum(name.endswith(".json") for name in split),
+            "split": self._split,
             "shards": len(self._seen),
             "documents": sum(receipt.accounting.written for receipt in self._seen.values()),
             "bytes": sum(receipt.source_bytes for receipt in self._seen.values()),

@@ -93,7 +93,11 @@ def split_arguments(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def pipeline_options(
-    arguments: Sequence[str], *, workers: int | None = None, job_name: str = "tootsie"
+    arguments: Sequence[str],
+    *,
+    workers: int | None = None,
+    job_name: str = "tootsie",
+    own_options: Sequence[str] = (),
 ) -> PipelineOptions:
     """Return Beam's options for ``arguments``.
 
@@ -102,6 +106,7 @@ def pipeline_options(
       workers: worker processes on this machine; the same as ``--direct_running_mode=multi_processing
         --direct_num_workers=N`` (0 means one for each core). ``None`` or 1 stays in this process.
       job_name: name of the job where the runner shows one.
+      own_options: options of the command itself, to be suggested for one that is mistyped.
 
     Raises:
       SpecError: an option that Beam does not know, or ``workers`` together with another runner.
@@ -121,7 +126,7 @@ def pipeline_options(
     flags = [token for token in unknown if token.startswith("-")]
     if unknown and (in_process or "dataflow" in _runner_name(options)):
         name = (flags or unknown)[0].split("=", 1)[0]
-        known = [option for action in parser._actions for option in action.option_strings]
+        known = [*own_options, *(option for action in parser._actions for option in action.option_strings)]
         near = difflib.get_close_matches(name, known, n=1)
         raise SpecError(
             "neither this command nor Beam has such an option",

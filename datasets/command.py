@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from tootsie.datasets.document import Document
 
 app = typer.Typer(
-    help="Look at, list and verify corpora.", no_args_is_help=True, pretty_exceptions_enable=False
+    help="Look at, list and verify corpora.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
 )
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 

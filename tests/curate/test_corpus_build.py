@@ -239,6 +239,15 @@ def test_bad_options(curate, papers: Path, option: str, field: str) -> None:
     assert field in result.stderr
 
 
+def test_a_mistyped_option_is_named_with_the_nearest(curate, papers: Path) -> None:
+    result = curate("arxiv", papers, "--shrads=4")
+    assert result.code == 2
+    assert (
+        "--shrads: neither this command nor Beam has such an option. Did you mean --shards?" in result.stderr
+    )
+    assert not result.folder.exists()
+
+
 def test_default_shards_follow_the_size_of_the_inputs() -> None:
     assert default_shards([Unit("a", ("a.zip",), 1000)]) == 4
     assert default_shards([Unit("a", ("a.tar.gz",), 2**30)]) == 96
