@@ -9,6 +9,7 @@ The newest is the one of the highest step, never of the latest timestamp. One th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from collections.abc import Callable
@@ -100,6 +101,18 @@ def remove(folder: str, step: int) -> None:
     filesystem, path = url_to_fs(storage.join(folder, str(step)))
     storage.remove(storage.join(folder, str(step), RECORD_NAME))
     filesystem.rm(path, recursive=True)
+
+
+def remove_replaced(folder: str, newest: int) -> list[int]:
+    """Delete temporary checkpoints older than ``newest``, which an interrupted run did not come to delete."""
+    replaced = []
+    for step in steps_in(folder):
+        with contextlib.suppress(ArtefactError):  # an old one that is damaged is not needed now
+            if step < newest and read_record(folder, step).temporary:
+                replaced.append(step)
+    for step in replaced:
+        remove(folder, step)
+    return replaced
 
 
 def read_record(folder: str, step: int) -> CheckpointRecord:

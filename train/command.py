@@ -97,7 +97,7 @@ def sample_command(
 ) -> None:
     """Let a checkpoint continue some text."""
     from tootsie.datasets.errors import SpecError
-    from tootsie.tokenize.identity import TokenizerIdentity
+    from tootsie.tokenize.ledger import TokenizerIdentity
     from tootsie.tokenize.tokenizers import tokenizer_of
     from tootsie.train.cadence import parse_duration
     from tootsie.train.generate import make_generate, prompt_ids, until_end

@@ -81,6 +81,8 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
     binding = binding_of(run, plan, architecture)
     checkpoint.remove_unfinished(folder)
     found = checkpoint.newest_good(folder, tell)
+    if found is not None:
+        checkpoint.remove_replaced(folder, found.step)
     consumed = np.zeros(len(plan.datasets), np.int64)
     names = [dataset.name for dataset in plan.datasets]
     if found is not None:
@@ -131,10 +133,10 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
 
     def save(at: Progress, phase: str, *, is_temporary: bool) -> None:
         nonlocal temporary
-        if counts(consumed) != sampler.consumed(at.sequences):
-            raise AssertionError(
-                f"step {at.steps}: drew {counts(consumed)}, the plan says {sampler.consumed(at.sequences)}"
-            )
+        planned = sampler.consumed(at.sequences)
+        if counts(consumed) != planned:
+            recorder.close()
+            raise AssertionError(f"step {at.steps}: drew {counts(consumed)}, the plan says {planned}")
         recorder.sync()
         record = CheckpointRecord(
             step=at.steps,
@@ -164,7 +166,7 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
         save(now, plan.phases[0].name, is_temporary=False)
 
     stop = plan.total_steps if limit is None else min(plan.total_steps, first + limit)
-    last_log, last_tokens = time.perf_counter(), now.tokens
+    logged = first  # steps told so far
     for step, batch in enumerate(sampler.batches(first, stop), first):
         began = time.perf_counter()
         phase = plan.phase_of_step(step)
@@ -212,9 +214,8 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
             {"step": now.steps, "seconds": seconds, "tokens_per_second": batch.tokens.size / seconds}
         )
         if is_due(run.log_every, before, now) or ends_phase:
-            wall = time.perf_counter()
-            rate = (now.tokens - last_tokens) / (wall - last_log)
-            last_log, last_tokens = wall, now.tokens
+            recent = durations[logged - first :]
+            rate, logged = len(recent) / sum(recent), now.steps  # evaluation and checkpoints left out
             tell(
                 f"step {now.steps:,}/{plan.total_steps:,}  {phase.name}  loss {float(metrics.loss):.4f}"
                 f"  learning rate {float(settings.learning_rate):.2e}  {rate:,.0f} tokens/s"

@@ -95,7 +95,7 @@ class Recorder:
         if folder is not None:
             from tensorboardX import SummaryWriter
 
-            self._board = SummaryWriter(str(folder), purge_step=step + 1 if step else None)
+            self._board = SummaryWriter(str(folder), purge_step=step + 1)
 
     @property
     def lengths(self) -> dict[str, int]:

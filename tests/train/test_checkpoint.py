@@ -70,6 +70,13 @@ def test_without_a_record_it_is_not_finished_and_is_removed(tmp_path: Path) -> N
     assert not (tmp_path / "2").exists()
 
 
+def test_temporary_ones_that_were_replaced_are_deleted(tmp_path: Path) -> None:
+    for step, temporary in ((1, False), (2, True), (3, True)):
+        checkpoint.save(str(tmp_path), state(), record(step, temporary=temporary))
+    assert checkpoint.remove_replaced(str(tmp_path), 3) == [2]
+    assert checkpoint.steps_in(str(tmp_path)) == [3, 1]
+
+
 @pytest.mark.parametrize("damage", ["missing", "truncated", "added", "record"])
 def test_any_damage_is_found(tmp_path: Path, damage: str) -> None:
     checkpoint.save(str(tmp_path), state(), record(1))
