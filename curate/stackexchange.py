@@ -7,7 +7,6 @@ The books count rows of ``Posts.xml``: a thread is one document and accounts for
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +15,8 @@ from typing import Any, ClassVar
 from fsspec.core import url_to_fs
 
 from tootsie.curate.corpus import EXCERPT, Corpus, Dropped, Kept, Outcome, Record, Unit, failed, too_large
-from tootsie.curate.licences import post_licence
 from tootsie.curate.stackexchange_dump import read_rows, site_of, table_of, unpacked
+from tootsie.curate.stackexchange_post import attribution, inline, parse_tags, score_of
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import InputError, SpecError
@@ -37,11 +36,6 @@ POST_FIELDS = (
     "ContentLicense",
 )
 """Attributes of a post that travel with it."""
-
-
-def parse_tags(text: str) -> list[str]:
-    """Return the tags of a question, from either format: ``<a><b>`` (until 2023) or ``|a|b|``."""
-    return [tag for tag in re.split(r"[<>|]+", text) if tag]
 
 
 @dataclass
@@ -219,12 +213,15 @@ class StackExchange(Corpus):
             thread.answers,
             key=lambda one: (
                 one.head["Id"] != accepted,
-                -_score(one),
+                -score_of(one),
                 one.head.get("CreationDate", ""),
                 int(one.head["Id"]),
             ),
         )
         metadata = self._metadata(question, answers)
+        commenters = {one["author"] for own in thread.comments.values() for one in own if one.get("author")}
+        if commenters:
+            metadata["comment_authors"] = sorted(commenters)
         if not answers and not self.unanswered:
             yield Dropped("no answers", key, _text(question), metadata=metadata)
             return
@@ -266,21 +263,21 @@ class StackExchange(Corpus):
         def part(record: Record, heading: str) -> list[str]:
             notes = []
             if self.scores:
-                notes.append(f"Score: {_score(record)}")
+                notes.append(f"Score: {score_of(record)}")
             if self.authors and record.head.get("author"):
-                notes.append(f"Author: {_inline(record.head['author'])}")
+                notes.append(f"Author: {inline(record.head['author'])}")
             if self.tags and record is question and record.head.get("Tags"):
-                notes.append("Tags: " + ", ".join(_inline(tag) for tag in parse_tags(record.head["Tags"])))
+                notes.append("Tags: " + ", ".join(inline(tag) for tag in parse_tags(record.head["Tags"])))
             found = [heading, " · ".join(notes), body(record)]
             if self.comments and (own := comments.get(record.head["Id"])):
                 own.sort(
                     key=lambda one: (one.get("created") or "", int(one["Id"]) if one["Id"].isdigit() else 0)
                 )
-                found.append("\n".join(["**Comments**", "", *(f"- {_inline(one['text'])}" for one in own)]))
+                found.append("\n".join(["**Comments**", "", *(f"- {inline(one['text'])}" for one in own)]))
             return [piece for piece in found if piece]
 
         pieces = part(
-            question, "# " + (_inline(question.head.get("Title", "")) or f"Question {question.head['Id']}")
+            question, "# " + (inline(question.head.get("Title", "")) or f"Question {question.head['Id']}")
         )
         for answer in answers:
             pieces += part(answer, "## Accepted answer" if answer.head["Id"] == accepted else "## Answer")
@@ -289,7 +286,7 @@ class StackExchange(Corpus):
     def _metadata(self, question: Record, answers: list[Record]) -> dict[str, Any]:
         head = question.head
         site = head["site"]
-        posts = [_attribution(post, site) for post in (question, *answers)]
+        posts = [attribution(post, site) for post in (question, *answers)]
         licences = sorted({post["license"] for post in posts})
         fields = {
             "url": f"https://{site}/questions/{head['Id']}",
@@ -297,26 +294,12 @@ class StackExchange(Corpus):
             "title": head.get("Title"),
             "site": site,
             "tags": parse_tags(head.get("Tags", "")),
-            "score": _score(question),
+            "score": score_of(question),
             "accepted_answer": head.get("AcceptedAnswerId"),
             "answers": len(answers),
             "posts": posts,
         }
         return {key: value for key, value in fields.items() if value is not None}
-
-
-def _attribution(post: Record, site: str) -> dict[str, Any]:
-    head = post.head
-    user = head.get("OwnerUserId")
-    fields = {
-        "id": head["Id"],
-        "author": head.get("author"),
-        "author_url": f"https://{site}/users/{user}" if user and not user.startswith("-") else None,
-        "license": post_licence(head.get("CreationDate"), head.get("ContentLicense")),
-        "created": head.get("CreationDate"),
-        "score": _score(post),
-    }
-    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _comment(site: str, thread: str, row: dict[str, str], users: dict[str, str]) -> Record:
@@ -337,25 +320,8 @@ def _users(url: str) -> Iterator[tuple[str, str]]:
             yield row["Id"], row["DisplayName"]
 
 
-def _score(post: Record) -> int:
-    try:
-        return int(post.head.get("Score", "0"))
-    except ValueError:
-        return 0
-
-
 def _text(record: Record) -> str:
     return record.body[: 4 * EXCERPT].decode("utf-8", "replace")
-
-
-def _inline(text: str) -> str:
-    """Return plain text as inline Markdown on one line; formulas stay as they are written."""
-    flat = " ".join(text.split())
-    pieces = re.split(r"(\$\$.+?\$\$|\$[^$\s](?:[^$]*[^$\s])?\$)", flat)
-    return "".join(
-        piece if index % 2 else re.sub(r"([\\`*_\[\]<>])", r"\\\1", piece)
-        for index, piece in enumerate(pieces)
-    )
 
 
 def _thread_order(key: str) -> tuple[str, int, str]:

@@ -14,19 +14,17 @@ download and start the Prism binary; a run that needs no network must not depend
 from __future__ import annotations
 
 import argparse
-import contextlib
 import copy
 import difflib
 import functools
-import logging
 import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tootsie.datasets import errors
+from tootsie.datasets import beam_logging, errors
 from tootsie.datasets.errors import SpecError, UserError
 
 if TYPE_CHECKING:
@@ -36,16 +34,13 @@ if TYPE_CHECKING:
 IN_PROCESS_RUNNERS = {"", "directrunner", "direct", "fnapirunner"}
 """Runner names (lower case, without module path) that mean this machine."""
 
-JOB_LOGGERS = ("apache_beam.runners.portability.portable_runner", "apache_beam.runners.dataflow")
-"""Loggers that report the state of a job elsewhere."""
-
 _USER_ERROR = re.compile(r"^(?:RuntimeError: )?tootsie\.datasets\.errors\.(\w+): (.*)$", re.MULTILINE)
 _STEP = re.compile(r" \[while running '[^']*'\]")
 
 
 def _beam_parser() -> argparse.ArgumentParser:
     """Return a parser of all options that Beam knows (no abbreviations)."""
-    _hush_imports()
+    beam_logging.hush_imports()
     from apache_beam.options import pipeline_options as beam_options
 
     class Parser(argparse.ArgumentParser):
@@ -111,7 +106,7 @@ def pipeline_options(
     Raises:
       SpecError: an option that Beam does not know, or ``workers`` together with another runner.
     """
-    _hush_imports()
+    beam_logging.hush_imports()
     from apache_beam.options.pipeline_options import (
         DirectOptions,
         GoogleCloudOptions,
@@ -177,7 +172,7 @@ def worker_count(options: PipelineOptions) -> int | None:
 
 def make_pipeline(options: PipelineOptions) -> Pipeline:
     """Return an empty pipeline on the runner that ``options`` name."""
-    _hush_imports()
+    beam_logging.hush_imports()
     import apache_beam as beam
 
     if not is_in_process(options):
@@ -226,11 +221,11 @@ def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
       UserError: a step raised one in a worker; its kind and message are kept.
       RuntimeError: a step failed otherwise, with the worker's traceback.
     """
-    quiet_logging(in_process=is_in_process(options))
+    beam_logging.quiet_logging(in_process=is_in_process(options))
     try:
         pipeline = make_pipeline(options)
         build(pipeline)
-        with _no_printed_traceback():
+        with beam_logging.no_printed_traceback():
             state = pipeline.run().wait_until_finish()
     except UserError as error:
         raise _innermost(error) from None
@@ -243,21 +238,6 @@ def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
         raise
     if state != "DONE":
         raise RuntimeError(f"the Beam job ended as {state}; the runner's log says why")
-
-
-@contextlib.contextmanager
-def _no_printed_traceback() -> Iterator[None]:
-    """Keep Beam's worker code from printing a step's traceback: the exception that follows carries it."""
-    from apache_beam.runners.worker import sdk_worker
-
-    if "TOOTSIE_BEAM_LOG" in os.environ:
-        yield
-        return
-    vars(sdk_worker)["print"] = lambda *_, **__: None
-    try:
-        yield
-    finally:
-        vars(sdk_worker).pop("print", None)
 
 
 def _innermost(error: UserError) -> UserError:
@@ -295,61 +275,3 @@ def _setup_fault(error: Exception) -> UserError | None:
             f"the runner's options do not suffice: {problems}", remedy="See Beam's page on that runner"
         )
     return None
-
-
-class _OneLine(logging.Formatter):
-    """A log record as one line: level, logger, first line of the message; no traceback."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        first = (record.getMessage().strip().splitlines() or [""])[0]
-        return f"{record.levelname.lower()}: beam: {errors.shorten(first, 300)}"
-
-
-class _CurrentStderr(logging.StreamHandler):  # type: ignore[type-arg]
-    """Writes to whatever ``sys.stderr`` is at that moment."""
-
-    @property
-    def stream(self) -> Any:
-        return sys.stderr
-
-    @stream.setter
-    def stream(self, value: Any) -> None:
-        pass
-
-
-class _NotBeamItself(logging.Filter):
-    """Leaves out what Beam's modules log on the root logger while they are imported."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return f"{os.sep}apache_beam{os.sep}" not in record.pathname
-
-
-def _hush_imports() -> None:
-    root = logging.getLogger()
-    if not any(isinstance(item, _NotBeamItself) for item in root.filters):
-        root.addFilter(_NotBeamItself())
-
-
-def quiet_logging(*, in_process: bool = True) -> None:
-    """Reduce Beam's log to one-line messages on stderr.
-
-    In this process errors reach the caller as exceptions, so nothing below CRITICAL is printed; with other runners
-    warnings are, and what :data:`JOB_LOGGERS` say of the state and address of the job.
-    ``TOOTSIE_BEAM_LOG=DEBUG|INFO|WARNING|ERROR`` overrides it.
-    """
-    logger = logging.getLogger("apache_beam")
-    level = os.environ.get("TOOTSIE_BEAM_LOG", "CRITICAL" if in_process else "WARNING").upper()
-    if level not in logging.getLevelNamesMapping():
-        raise SpecError(
-            "not a log level", field="TOOTSIE_BEAM_LOG", value=level, remedy="DEBUG, INFO, WARNING or ERROR"
-        )
-    logger.setLevel(level)
-    for name in JOB_LOGGERS:
-        logging.getLogger(name).setLevel(
-            logging.NOTSET if in_process or "TOOTSIE_BEAM_LOG" in os.environ else "INFO"
-        )
-    logger.propagate = False
-    if not any(isinstance(handler, _CurrentStderr) for handler in logger.handlers):
-        handler = _CurrentStderr()
-        handler.setFormatter(_OneLine())
-        logger.addHandler(handler)

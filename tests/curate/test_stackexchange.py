@@ -5,8 +5,6 @@ from pathlib import Path
 import py7zr
 import pytest
 
-from tootsie.curate.stackexchange import parse_tags
-
 from .conftest import answer, question, rows
 
 
@@ -23,12 +21,6 @@ def site(
 
 
 USERS = [{"Id": 7, "DisplayName": "Ann"}, {"Id": 8, "DisplayName": "Bob"}]
-
-
-def test_tags_of_both_formats() -> None:
-    assert parse_tags("<c#><type-conversion>") == ["c#", "type-conversion"]
-    assert parse_tags("|c#|type-conversion|") == ["c#", "type-conversion"]
-    assert parse_tags("") == []
 
 
 def test_thread(curate, tmp_path: Path) -> None:
@@ -112,6 +104,7 @@ def test_policies(curate, tmp_path: Path) -> None:
         "# Question 1?\n\nAuthor: Ann\n\nI wonder about 1 & $x_{1}$.\n\n"
         "## Answer\n\nAuthor: Bob\n\nAnswer 2.\n\n**Comments**\n\n- a \\*star\\* and $a*b*c$\n- later\n"
     )
+    assert result.documents["a.stackexchange.com/1"].metadata["comment_authors"] == ["Ann"]
     assert curate("stackexchange", folder, "--scores=maybe", out="x").code == 2
 
 

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import logging
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -143,40 +140,9 @@ def test_two_workers_share_the_work(tmp_path: Path) -> None:
     assert os.getpid() not in workers
 
 
-def test_logging_is_one_line(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOTSIE_BEAM_LOG", "warning")
-    beam_runner.quiet_logging()
-    logging.getLogger("apache_beam.runners.common").error(
-        "first\nTraceback (most recent call last)\n  File x"
-    )
-    assert capfd.readouterr().err == "error: beam: first\n"
-    monkeypatch.setenv("TOOTSIE_BEAM_LOG", "loud")
-    with pytest.raises(SpecError, match="TOOTSIE_BEAM_LOG"):
-        beam_runner.quiet_logging()
-    monkeypatch.delenv("TOOTSIE_BEAM_LOG")
-    beam_runner.quiet_logging()
-    logging.getLogger("apache_beam.runners.common").error("nothing to see")
-    assert capfd.readouterr().err == ""
-
-
 def test_dataflow_names_what_it_needs() -> None:
     with pytest.raises(SpecError, match="Missing required option: project"):
         beam_runner.run(
             lambda pipeline: None,
             beam_runner.pipeline_options(["--runner=DataflowRunner", "--region=europe-west1"]),
         )
-
-
-def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
-    # A process that starts a watching child and leaves; the child then ends by itself.
-    child = "import sys, time; from tootsie.datasets import beam_worker; beam_worker.end_with_parent(0.05); print('up', flush=True); time.sleep(60)"
-    parent = f"import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', {child!r}], stdout=subprocess.PIPE); p.stdout.readline(); print(p.pid)"
-    result = subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True, check=True)
-    orphan = int(result.stdout)
-    for _ in range(2000):
-        status = Path(f"/proc/{orphan}/stat")
-        if not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] == "Z":
-            return
-        os.sched_yield()
-        subprocess.run([sys.executable, "-c", ""], check=True)
-    pytest.fail("the orphan still runs")
