@@ -24,6 +24,7 @@ evaluation:
     wikipedia: tokens/wikipedia/validation
     stackexchange: tokens/stackexchange/validation
   every: "{evaluate_every} steps"
+  limit: "6000 tokens"
 checkpoints:
   every: "{checkpoint_every} steps"
 samples:
@@ -41,7 +42,7 @@ def spec_file(*, quick: bool) -> str:
 def run_file(*, quick: bool) -> str:
     """Return the run file."""
     divisor = QUICK_DIVISOR if quick else 1
-    return RUN_FILE.format(evaluate_every=40 // min(divisor, 4), checkpoint_every=50 // divisor)
+    return RUN_FILE.format(evaluate_every=50 // min(divisor, 5), checkpoint_every=50 // divisor)
 
 
 def shorten_phases(spec: str) -> str:
