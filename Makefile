@@ -37,7 +37,7 @@ lint: setup-dev  ## Check format, style and types
 types: setup-dev
 	@mkdir -p .build/links/tootsie
 	@for stage in curate datasets mixtures tokenize train; do ln -sfn ../../../$$stage .build/links/tootsie/$$stage; done
-	cd .build/links && MYPYPATH=. ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../mypy -p tootsie
+	cd .build/links && MYPYPATH=. $(abspath $(BIN))/mypy --config-file ../../pyproject.toml --cache-dir ../mypy -p tootsie
 
 format: setup-dev  ## Format the code
 	$(BIN)/ruff format .
