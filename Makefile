@@ -49,7 +49,7 @@ bench: setup-dev  ## Run the benchmarks
 kill-demo: setup  ## Kill the demo at 20 random moments and compare what it ends with
 	$(RUN) tests/endurance/kill_demo.py --kills 20
 
-lock:  ## Write constraints.txt from the newest versions that pyproject.toml admits
+lock:  ## Write constraints.txt anew; run it with the oldest Python supported, so that the versions fit all
 	rm -rf .build/lock && $(PYTHON) -m venv .build/lock
 	.build/lock/bin/python -m pip install --quiet --editable '.[dev]'
 	.build/lock/bin/python -m pip freeze --exclude-editable | sort -f > constraints.txt
