@@ -6,6 +6,7 @@ Every stage module named here has ``app``, a typer application, and is also runn
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -25,6 +26,19 @@ STAGES = {
     "report": ("tootsie.train.report.command", "One self-contained HTML page about a run."),
     "demo": ("tootsie.train.demo.command", "The whole way on the sample dumps, in minutes."),
 }
+
+
+_REMEDIES = {
+    errno.ENOSPC: "Free some space and run the same command again",
+    errno.EDQUOT: "Free some space and run the same command again",
+    errno.EACCES: "Check the permissions, or choose another path",
+    errno.EPERM: "Check the permissions, or choose another path",
+    errno.EROFS: "Choose a path that can be written to",
+    errno.EEXIST: "A file stands where a folder is needed: choose another path",
+    errno.ENOTDIR: "A file stands where a folder is needed: choose another path",
+    errno.EISDIR: "A folder stands where a file is needed: choose another path",
+}
+"""What to do about an error of the operating system, by its number."""
 
 
 class _LazyGroup(click.Group):
@@ -63,6 +77,16 @@ def run_command(command: Any, arguments: Sequence[str] | None = None, name: str 
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAULT
+    except OSError as error:
+        # A full disk, a missing permission, a file where a folder must be: the terminal's reader can mend it, we can't.
+        if error.filename is None and error.errno not in _REMEDIES:
+            raise
+        if os.environ.get("TOOTSIE_TRACEBACK"):
+            raise
+        where = "" if error.filename is None else f"{error.filename}: "
+        remedy = _REMEDIES.get(error.errno or 0, "Check the path")
+        print(f"error: {where}{error.strerror}. {remedy}", file=sys.stderr)
+        return EXIT_USER_ERROR
     except Exception as error:
         # Newer typer carries its own copy of click, whose exceptions are not those of the package.
         if type(error).__name__ == "Abort":

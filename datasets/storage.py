@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import fsspec
+import fsspec.core
 import zstandard
-from fsspec.core import url_to_fs
 
 from tootsie.datasets.errors import InputError, SpecError
 
@@ -30,6 +30,20 @@ ZSTD_LEVEL = 6
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _RANGE = re.compile(r"^(\d+)\.\.(\d+)$")
+
+
+def url_to_fs(url: str) -> tuple[Any, str]:
+    """Return the file system that a URL names, and the path on it.
+
+    Raises:
+      SpecError: there is no such kind of URL, or the package that reads it is not installed.
+    """
+    try:
+        return fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise SpecError("this kind of URL needs another package", file=url, value=str(error)) from None
+    except ValueError as error:
+        raise SpecError("not a URL that can be read", file=url, value=str(error)) from None
 
 
 def expand_braces(pattern: str) -> list[str]:

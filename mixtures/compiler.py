@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from tootsie.datasets import storage
 from tootsie.datasets.provenance import code_version
+from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.changes import INHERITED, list_changes
 from tootsie.mixtures.duration import Duration, Unit
 from tootsie.mixtures.learning_rate import LearningRate, Shape
@@ -24,7 +25,6 @@ from tootsie.mixtures.plan import (
 from tootsie.mixtures.shares import asked_shares, phase_sequences
 from tootsie.mixtures.spec import LearningRateSpec, Spec
 from tootsie.mixtures.spec_file import load_spec
-from tootsie.mixtures.yaml_source import Path, YamlSource
 from tootsie.tokenize.ledger import Ledger, load_ledger
 
 

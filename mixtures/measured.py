@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.duration import Unit
 from tootsie.mixtures.plan import PlanDataset
 from tootsie.mixtures.spec import Spec
-from tootsie.mixtures.yaml_source import Path, YamlSource
 from tootsie.tokenize.ledger import Ledger, TokenizerIdentity
 
 

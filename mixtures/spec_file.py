@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from tootsie.datasets.errors import SpecError
+from tootsie.datasets.yaml_source import Path, YamlSource, parse_yaml, read_yaml
 from tootsie.mixtures.spec import Spec
 from tootsie.mixtures.spec_references import check_names, nearest
-from tootsie.mixtures.yaml_source import Path, YamlSource, parse_yaml, read_yaml
 
 
 def load_spec(url: str) -> tuple[Spec, YamlSource]:

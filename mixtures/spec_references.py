@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.duration import Unit
 from tootsie.mixtures.spec import By, MixtureSpec, Spec
-from tootsie.mixtures.yaml_source import Path, YamlSource
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -79,5 +79,20 @@ def is_due(every: Duration, before: Progress, after: Progress) -> bool:
     return now // every.amount > was // every.amount
 
 
+def parse_tokens(text: Any) -> Duration:
+    """Read a duration that must be in tokens.
+
+    Raises:
+      ValueError: it is in another unit, or not a duration.
+    """
+    duration = parse_duration(text)
+    if duration.unit is not Unit.TOKENS:
+        raise ValueError("this amount is in tokens; write for example '64 tokens'")
+    return duration
+
+
 DurationField = Annotated[Duration, BeforeValidator(parse_duration), PlainSerializer(str, return_type=str)]
 """A pydantic field that reads and writes durations as text."""
+
+TokensField = Annotated[Duration, BeforeValidator(parse_tokens), PlainSerializer(str, return_type=str)]
+"""A :data:`DurationField` whose unit is tokens."""

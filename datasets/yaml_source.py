@@ -93,7 +93,7 @@ def parse_yaml(content: bytes, url: str) -> YamlSource:
     except yaml.YAMLError as error:
         raise SpecError("not valid YAML", file=url, value=" ".join(str(error).split())) from None
     if root is None:
-        raise SpecError("the file is empty", file=url, remedy="See docs/mixtures.md for an example")
+        raise SpecError("the file is empty", file=url, remedy="The pages in docs have examples")
     builder = _Builder(url)
     return YamlSource(url, builder.build(root, (), 0), builder.lines)
 

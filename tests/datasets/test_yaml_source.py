@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tootsie.datasets import yaml_source
 from tootsie.datasets.errors import SpecError
-from tootsie.mixtures import yaml_source
-from tootsie.mixtures.yaml_source import MAX_BYTES, parse_yaml, scalar
+from tootsie.datasets.yaml_source import MAX_BYTES, parse_yaml, scalar
 
 
 def test_values_and_lines() -> None:
