@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -94,3 +97,38 @@ def test_no_module_outgrows_one_concept(project_root: Path) -> None:
         if (n := len(p.read_text().splitlines())) > 450
     }
     assert not long
+
+
+IMPORT_NAMES = {
+    "dm-haiku": "haiku",
+    "orbax-checkpoint": "orbax",
+    "pyyaml": "yaml",
+    "apache-beam": "apache_beam",
+}
+OPTIONAL = {"tokenizers"}
+"""Imported inside functions, with an error that names the extra."""
+
+
+def test_every_package_that_is_imported_is_declared(project_root: Path) -> None:
+    """A package that only a developer's extra or another package brings is missing on a user's machine."""
+    project = tomllib.loads((project_root / "pyproject.toml").read_text())["project"]
+    names = [re.split(r"[\s<>=!~\[;]", requirement)[0] for requirement in project["dependencies"]]
+    declared = {IMPORT_NAMES.get(name, name) for name in names}
+    missing: dict[str, str] = {}
+    for path in modules(project_root):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                found = [node.module or ""]
+            else:
+                continue
+            for name in (
+                {full.split(".")[0] for full in found}
+                - sys.stdlib_module_names
+                - declared
+                - OPTIONAL
+                - {"tootsie"}
+            ):
+                missing[name] = str(path.relative_to(project_root))
+    assert not missing
