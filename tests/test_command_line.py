@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
 import typer.main
 
+from tootsie.datasets import storage
 from tootsie.datasets.command_line import STAGES, run_command
 from tootsie.datasets.errors import SpecError
 
@@ -67,3 +71,29 @@ def test_an_unknown_verb_is_a_user_error() -> None:
     assert done.returncode == 2
     assert "bake" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_the_file_system_refuses_is_one_line_and_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = typer.Typer()
+    (tmp_path / "file").write_text("")
+
+    @app.command()
+    def write(kind: str) -> None:
+        if kind == "full":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        if kind == "fault":
+            raise OSError("a fault of ours")
+        storage.write_bytes(kind, b"x")
+
+    command = typer.main.get_command(app)
+    assert run_command(command, [str(tmp_path / "file" / "out")]) == 2
+    assert "A file stands where a folder is needed" in capsys.readouterr().err
+    assert run_command(command, ["full"]) == 2
+    assert capsys.readouterr().err.startswith("error: No space left on device. Free some space")
+    for url in ("foo://x/y", "gs://x/y" if importlib.util.find_spec("gcsfs") is None else "foo://x"):
+        assert run_command(command, [url]) == 2
+        assert f"error: {url}: " in capsys.readouterr().err
+    with pytest.raises(OSError, match="a fault of ours"):
+        run_command(command, ["fault"])

@@ -10,7 +10,7 @@ from tootsie.train.rope import LLAMA3_SCALING, Rope
 class Architecture(BaseModel):
     """A model of the Llama family: RMSNorm, grouped-query attention, SwiGLU, rotary positions, no biases."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     vocabulary_size: int = Field(gt=1)
     """Rows of the embedding (V); must be that of the plan's tokenizer."""

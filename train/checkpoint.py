@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.provenance import fingerprint
 
 FORMAT = "tootsie-checkpoint/1"
 RECORD_NAME = "record.json"
@@ -60,12 +61,18 @@ class CheckpointRecord(BaseModel):
     """What a resumed run must share: plan hash, architecture, precision, seed."""
     config: dict[str, Any]
     """The resolved configuration of the run, as in ``config.json``."""
-    lengths: dict[str, int]
-    """Bytes of each line file when this was written."""
+    lines: dict[str, FileDigest]
+    """Size and checksum of each line file of the run when this was written."""
     temporary: bool = False
     """Whether the next checkpoint may replace it."""
     files: dict[str, FileDigest] = {}
     """Every file below the checkpoint, by relative path; filled in by :func:`save`."""
+    hash: str = ""
+    """SHA-256 of the canonical JSON of all of the above; filled in by :func:`save`."""
+
+    def content_hash(self) -> str:
+        """Return what :attr:`hash` must be."""
+        return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
 
 
 def steps_in(folder: str) -> list[int]:
@@ -91,6 +98,7 @@ def save(folder: str, state: Any, record: CheckpointRecord) -> CheckpointRecord:
         checkpointer.save(_orbax_path(storage.join(url, "state")), state)
         checkpointer.wait_until_finished()
     record = record.model_copy(update={"files": _digests(url)})
+    record = record.model_copy(update={"hash": record.content_hash()})
     content = json.dumps(record.model_dump(), indent=1, ensure_ascii=False) + "\n"
     storage.write_bytes(storage.join(url, RECORD_NAME), content.encode())
     return record
@@ -119,15 +127,18 @@ def read_record(folder: str, step: int) -> CheckpointRecord:
     """Return the record of a finished checkpoint.
 
     Raises:
-      ArtefactError: it is not valid, or of another version.
+      ArtefactError: it is not valid, or of another version, or was changed since it was written.
     """
     url = storage.join(folder, str(step), RECORD_NAME)
     try:
-        return CheckpointRecord.model_validate_json(storage.read_bytes(url))
+        record = CheckpointRecord.model_validate_json(storage.read_bytes(url))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise ArtefactError(f"not a valid checkpoint record: {first['msg']}", file=url, field=field) from None
+    if record.hash != record.content_hash():
+        raise ArtefactError("the checkpoint's record is damaged", file=url, field="hash", value=record.hash)
+    return record
 
 
 def verify(folder: str, step: int) -> CheckpointRecord:

@@ -33,7 +33,9 @@ def run_command(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Stop after that many steps, with a checkpoint.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the run file's seed.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**32 - 1, help="In place of the run file's seed.")
+    ] = None,
 ) -> None:
     """Train, or continue: the same command resumes from the newest good checkpoint."""
     from tootsie.train.inputs import open_inputs
@@ -49,8 +51,10 @@ def run_command(
         return
 
     from tootsie.train.loop import train
+    from tootsie.train.sole_trainer import sole_trainer
 
-    summary = train(run, inputs, lambda line: print(line, flush=True), limit)
+    with sole_trainer(run.out):
+        summary = train(run, inputs, lambda line: print(line, flush=True), limit)
     for line in summarise(run, summary):
         typer.echo(line)
 
@@ -93,19 +97,18 @@ def sample_command(
     ] = None,
     length: Annotated[str, typer.Option(help="New tokens for each prompt.")] = "64 tokens",
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.7,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another text.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed, another text.")] = 0,
 ) -> None:
     """Let a checkpoint continue some text."""
     from tootsie.datasets.errors import SpecError
     from tootsie.tokenize.ledger import TokenizerIdentity
     from tootsie.tokenize.tokenizers import tokenizer_of
-    from tootsie.train.cadence import parse_duration
+    from tootsie.train.cadence import parse_tokens
     from tootsie.train.generate import make_generate, prompt_ids, until_end
-    from tootsie.train.inputs import token_count
     from tootsie.train.weights import load_weights, run_folder
 
     try:
-        new_tokens = token_count(parse_duration(length), "length")
+        new_tokens = parse_tokens(length).amount
     except ValueError as error:
         raise SpecError(str(error), field="--length") from None
     loaded = load_weights(run_folder(run), step, _kind(weights))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tootsie.datasets.errors import ArtefactError, SpecError
+from tootsie.datasets.yaml_source import YamlSource
 from tootsie.train.architecture import Architecture
-from tootsie.train.cadence import Duration, Unit
 from tootsie.train.evaluate import HeldOut, pack
 from tootsie.train.run_file import EvaluationSettings, RunFile, resolve_architecture
 
@@ -38,7 +38,7 @@ def open_inputs(run: RunFile, file: str) -> Inputs:
     from tootsie.tokenize.tokenizers import tokenizer_of
 
     plan = Plan.load(run.plan)
-    architecture = resolve_architecture(run.architecture, file)
+    architecture = resolve_architecture(run.architecture, YamlSource(file, None, {}))
     check_vocabulary(architecture, plan, file)
     names = [dataset.name for dataset in plan.datasets]
     for name in run.caches:
@@ -91,7 +91,6 @@ def open_held_out(name: str, cache: Any, url: str, plan: Any, settings: Evaluati
 
     Raises:
       ArtefactError: the cache was made with another tokenizer, or is the training split of a dataset of the plan.
-      SpecError: the limit is not in tokens.
     """
     found, wanted = cache.ledger.tokenizer, plan.tokenizer
     if found.fingerprint != wanted.fingerprint:
@@ -110,21 +109,5 @@ def open_held_out(name: str, cache: Any, url: str, plan: Any, settings: Evaluati
                 field=f"evaluation.sets.{name}",
                 remedy="Give the cache of the validation split",
             )
-    limit = token_count(settings.limit, "evaluation.limit") if settings.limit else None
+    limit = settings.limit.amount if settings.limit else None
     return pack(name, cache.iterate(), plan.sequence_length, bos_of(wanted), wanted.eos_id, limit)
-
-
-def token_count(duration: Duration, field: str) -> int:
-    """Return a duration that must be in tokens.
-
-    Raises:
-      SpecError: it is in another unit.
-    """
-    if duration.unit is not Unit.TOKENS:
-        raise SpecError(
-            "this amount is in tokens",
-            field=field,
-            value=str(duration),
-            remedy="Write for example '64 tokens'",
-        )
-    return duration.amount

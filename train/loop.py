@@ -24,7 +24,7 @@ from tootsie.train.checkpoint import CheckpointRecord
 from tootsie.train.evaluate import Score, make_evaluate
 from tootsie.train.export import SpecialTokens, write_export
 from tootsie.train.generate import make_generate, prompt_ids, until_end
-from tootsie.train.inputs import Inputs, bos_of, token_count
+from tootsie.train.inputs import Inputs, bos_of
 from tootsie.train.metrics import Recorder
 from tootsie.train.model import Execution, LayerLoop, build
 from tootsie.train.optimizer import StepSettings
@@ -72,22 +72,18 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
     update = make_update(model, bos_of(plan.tokenizer))
     evaluate = make_evaluate(model, run.evaluation.batch_size)
     shapes = jax.eval_shape(init, jax.random.key(run.seed))
-    generate = make_generate(
-        model, token_count(run.samples.length, "samples.length"), run.samples.temperature
-    )
+    generate = make_generate(model, run.samples.length.amount, run.samples.temperature)
 
     # Where it begins: the newest good checkpoint of this very run, or step 0.
     config = resolve_config(run, plan, architecture, shapes.params)
     binding = binding_of(run, plan, architecture)
-    checkpoint.remove_unfinished(folder)
     found = checkpoint.newest_good(folder, tell)
-    if found is not None:
-        checkpoint.remove_replaced(folder, found.step)
     consumed = np.zeros(len(plan.datasets), np.int64)
     names = [dataset.name for dataset in plan.datasets]
     if found is not None:
         checkpoint.check_binding(binding, found, folder)
         state = checkpoint.restore(folder, found.step, shapes)
+        checkpoint.remove_replaced(folder, found.step)
         consumed[:] = [found.consumed[name] for name in names]
         tell(f"resuming after step {found.step:,} of {plan.total_steps:,}")
     else:
@@ -97,8 +93,9 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
             f"a new run: {config['parameters']:,} parameters, {plan.total_steps:,} steps, on {jax.default_backend()}"
         )
     first = 0 if found is None else found.step
+    recorder = Recorder(run.out, {} if found is None else found.lines, first)
+    checkpoint.remove_unfinished(folder)  # nothing is deleted before all is known to fit
     storage.write_bytes(storage.join(run.out, "config.json"), _json(config))
-    recorder = Recorder(run.out, {} if found is None else found.lengths, first)
     scores: dict[str, dict[str, Score]] = {}
     durations: list[float] = []  # seconds per token of each step
     temporary = found.step if found is not None and found.temporary else None
@@ -146,7 +143,7 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
             consumed=counts(consumed),
             binding=binding,
             config=config,
-            lengths=recorder.lengths,
+            lines=recorder.written,
             temporary=is_temporary,
         )
         checkpoint.save(folder, state, record)
@@ -270,11 +267,18 @@ def settings_of(plan: Any, step: int) -> StepSettings:
 
 
 def refuse_foreign_records(out: str) -> None:
-    """Refuse to start from scratch over the records of a run whose checkpoints are gone.
+    """Refuse to start from scratch over the records of a run whose checkpoints are gone, or over something else.
 
     Raises:
-      UserError: ``metrics.jsonl`` has training steps, so a checkpoint must have existed.
+      UserError: ``metrics.jsonl`` has training steps, so a checkpoint must have existed; or ``config.json`` is no run's.
     """
+    config = storage.join(out, "config.json")
+    if storage.exists(config) and not (
+        b'"run"' in (content := storage.read_bytes(config)) and b'"plan"' in content
+    ):
+        raise UserError(
+            "this folder holds something else than a run", file=config, remedy="Choose another 'out'"
+        )
     url = storage.join(out, "metrics.jsonl")
     if storage.exists(url) and b'"kind": "train"' in storage.read_bytes(url):
         raise UserError(

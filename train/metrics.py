@@ -1,7 +1,7 @@
 """What a run records: ``metrics.jsonl`` and its fellows, and TensorBoard.
 
-``metrics.jsonl`` and ``samples.jsonl`` hold only what the plan and the seed decide. A checkpoint stores their lengths, and
-a resumed run cuts them back to that: the finished files are those of an uninterrupted run. Wall-clock figures
+``metrics.jsonl`` and ``samples.jsonl`` hold only what the plan and the seed decide. A checkpoint stores their lengths and
+checksums, and a resumed run cuts them back to that: the finished files are those of an uninterrupted run. Wall-clock figures
 live apart, in ``timings.jsonl``.
 """
 
@@ -12,9 +12,11 @@ import os
 from typing import Any
 
 import fsspec
+import xxhash
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
+from tootsie.train.checkpoint import FileDigest
 
 FILES = ("metrics.jsonl", "samples.jsonl", "timings.jsonl")
 """The line files of a run, in its folder."""
@@ -27,34 +29,40 @@ class LineFile:
     :meth:`sync`.
     """
 
-    def __init__(self, url: str, length: int) -> None:
-        """Open ``url`` for appending after byte ``length``.
+    def __init__(self, url: str, kept: FileDigest | None = None) -> None:
+        """Open ``url`` for appending after the part that ``kept`` describes, which is checked; ``None`` keeps nothing.
 
         Raises:
-          ArtefactError: the file is shorter than that.
+          ArtefactError: the file is shorter than that, or differs.
         """
         self._url = url
         self._path = storage.local_path(url)
-        found = storage.size(url) if storage.exists(url) else 0
-        if found < length:
+        self._length = 0 if kept is None else kept.size
+        content = storage.read_bytes(url)[: self._length] if kept is not None and storage.exists(url) else b""
+        self._digest = xxhash.xxh3_128(content)
+        remedy = "Restore the file, or resume from an older checkpoint by moving the newer ones away"
+        if len(content) < self._length:
             raise ArtefactError(
-                f"the file has {found:,} bytes, the checkpoint was written when it had {length:,}",
+                f"the file has {len(content):,} bytes, the checkpoint was written when it had {self._length:,}",
                 file=url,
-                remedy="Restore the file, or resume from an older checkpoint by moving the newer ones away",
+                remedy=remedy,
             )
-        self._length = length
+        if kept is not None and self._digest.hexdigest() != kept.xxh3_128:
+            raise ArtefactError(
+                "the file was changed since the checkpoint was written", file=url, remedy=remedy
+            )
         self._content = b""
         if self._path is None:
-            self._content = storage.read_bytes(url)[:length] if length else b""
+            self._content = content
         else:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._stream = self._path.open("ab")
-            self._stream.truncate(length)
+            self._stream.truncate(self._length)
 
     @property
-    def length(self) -> int:
-        """Bytes written so far."""
-        return self._length
+    def written(self) -> FileDigest:
+        """Size and checksum of all lines so far."""
+        return FileDigest(size=self._length, xxh3_128=self._digest.hexdigest())
 
     def append(self, record: dict[str, Any]) -> None:
         """Add one object as a line; keys keep their order.
@@ -64,6 +72,7 @@ class LineFile:
         """
         line = (json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n").encode()
         self._length += len(line)
+        self._digest.update(line)
         if self._path is None:
             self._content += line
         else:
@@ -87,9 +96,9 @@ class LineFile:
 class Recorder:
     """The records of a run: three line files and, on a local disk, TensorBoard events."""
 
-    def __init__(self, out: str, lengths: dict[str, int], step: int) -> None:
-        """Open all files, cut to ``lengths`` (bytes by name); TensorBoard drops events after ``step``."""
-        self._files = {name: LineFile(storage.join(out, name), lengths.get(name, 0)) for name in FILES}
+    def __init__(self, out: str, kept: dict[str, FileDigest], step: int) -> None:
+        """Open all files, cut to what was ``kept`` of each; TensorBoard drops events after ``step``."""
+        self._files = {name: LineFile(storage.join(out, name), kept.get(name)) for name in FILES}
         self._board: Any = None
         folder = storage.local_path(storage.join(out, "tensorboard"))
         if folder is not None:
@@ -98,9 +107,9 @@ class Recorder:
             self._board = SummaryWriter(str(folder), purge_step=step + 1)
 
     @property
-    def lengths(self) -> dict[str, int]:
-        """Bytes in each file, for the checkpoint."""
-        return {name: file.length for name, file in self._files.items()}
+    def written(self) -> dict[str, FileDigest]:
+        """Size and checksum of each file, for the checkpoint."""
+        return {name: file.written for name, file in self._files.items()}
 
     def train(self, record: dict[str, Any]) -> None:
         """Record one training step."""

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 class Llama3Scaling(BaseModel):
     """How Llama 3.1 stretches the slow frequencies for a longer context."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     factor: float = Field(ge=1)
     """Slow frequencies are divided by this."""
@@ -42,7 +42,7 @@ class Llama3Scaling(BaseModel):
 class Rope(BaseModel):
     """The rotary settings of a model. Nothing has a default: Marin's 8B trained 2.77T tokens on one by accident."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     theta: float = Field(gt=1)
     """Base of the wavelengths: 10,000 for Llama 2, 500,000 for Llama 3."""

@@ -6,15 +6,27 @@ import difflib
 import types
 import typing
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import SpecError
+from tootsie.datasets.yaml_source import YamlSource, read_yaml
 from tootsie.train.architecture import PRESETS, Architecture
-from tootsie.train.cadence import Duration, DurationField, Unit
+from tootsie.train.cadence import Duration, DurationField, TokensField, Unit
+
+MAX_SEED = 2**32 - 1
+"""Largest seed: JAX makes its keys from 32 bits."""
+
+Url = Annotated[str, Field(min_length=1)]
+"""A URL or path; an empty one would mean the root of the file system."""
+
+
+def _name_or_mapping(given: Any) -> Any:
+    if isinstance(given, str) or (isinstance(given, dict) and isinstance(given.get("preset", ""), str)):
+        return given
+    raise ValueError("write a preset's name, or a mapping of sizes with or without 'preset: NAME'")
 
 
 class ComputeType(StrEnum):
@@ -27,17 +39,17 @@ class ComputeType(StrEnum):
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class EvaluationSettings(_Section):
     """Held-out loss and bits per byte. Always measured at step 0 and at the end of each phase."""
 
-    sets: dict[str, str] = {}
+    sets: dict[str, Url] = {}
     """Name of each held-out set, and the URL of its token cache."""
     every: DurationField | None = None
     """How often besides."""
-    limit: DurationField | None = None
+    limit: TokensField | None = None
     """Whole documents from the start of each set until that many tokens are reached; absent = all."""
     batch_size: int = Field(default=16, gt=0)
     """Rows evaluated at once."""
@@ -59,7 +71,7 @@ class SampleSettings(_Section):
     """Beginnings to continue."""
     every: DurationField | None = None
     """How often besides."""
-    length: DurationField = Duration(64, Unit.TOKENS)
+    length: TokensField = Duration(64, Unit.TOKENS)
     """New tokens for each prompt."""
     temperature: float = Field(default=0.7, ge=0)
     """0 takes the likeliest token always."""
@@ -68,15 +80,15 @@ class SampleSettings(_Section):
 class RunFile(_Section):
     """A training run. Relative paths are relative to the folder of the run file."""
 
-    plan: str
+    plan: Url
     """URL of the compiled ``plan.json``."""
-    out: str
+    out: Url
     """URL of the folder that the run writes to."""
-    architecture: str | dict[str, Any]
+    architecture: Annotated[str | dict[str, Any], BeforeValidator(_name_or_mapping)]
     """A preset's name; or all fields; or ``preset: NAME`` with the fields that differ."""
-    caches: dict[str, str] = {}
+    caches: dict[str, Url] = {}
     """Where token caches lie now, by dataset, if not where the plan says."""
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=MAX_SEED)
     """Of the initial weights and of sampling; the order of the data has its own seed in the plan."""
     compute_dtype: ComputeType = ComputeType.FLOAT32
     """Precision of the forward and backward pass."""
@@ -102,21 +114,18 @@ def load_run_file(url: str) -> RunFile:
     Raises:
       SpecError: the file is not YAML, has an unknown key (the nearest known one is named) or a wrong value.
     """
-    try:
-        content = yaml.safe_load(storage.read_bytes(url))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SpecError("not a YAML file", file=url, value=" ".join(str(error).split())) from None
-    if not isinstance(content, dict):
+    source = read_yaml(url)
+    if not isinstance(source.content, dict):
         raise SpecError("a run file is a mapping of settings", file=url, remedy="Start with 'plan: …'")
     try:
-        run = RunFile.model_validate(content)
+        run = RunFile.model_validate(source.content)
     except ValidationError as error:
-        raise explain(error, RunFile, url) from None
+        raise explain(error, RunFile, source) from None
     folder = url.rsplit("/", 1)[0] if "/" in url else ""
     evaluation = run.evaluation.model_copy(
         update={"sets": {name: _resolve(folder, cache) for name, cache in run.evaluation.sets.items()}}
     )
-    resolve_architecture(run.architecture, url)
+    resolve_architecture(run.architecture, source)
     return run.model_copy(
         update={
             "plan": _resolve(folder, run.plan),
@@ -127,7 +136,7 @@ def load_run_file(url: str) -> RunFile:
     )
 
 
-def resolve_architecture(given: str | dict[str, Any], url: str) -> Architecture:
+def resolve_architecture(given: str | dict[str, Any], source: YamlSource) -> Architecture:
     """Return the architecture that a preset's name or a mapping stands for.
 
     Raises:
@@ -136,33 +145,30 @@ def resolve_architecture(given: str | dict[str, Any], url: str) -> Architecture:
     fields = {"preset": given} if isinstance(given, str) else dict(given)
     preset = fields.pop("preset", None)
     if preset is not None and preset not in PRESETS:
-        raise SpecError(
-            "no such preset",
-            file=url,
-            field="architecture",
-            value=preset,
-            remedy=_suggestion(str(preset), list(PRESETS)),
+        raise source.error(
+            "no such preset", ("architecture",), preset, _suggestion(str(preset), list(PRESETS))
         )
     base = PRESETS[preset].model_dump() if preset else {}
     try:
         return Architecture.model_validate(base | fields)
     except ValidationError as error:
-        raise explain(error, Architecture, url, prefix="architecture") from None
+        raise explain(error, Architecture, source, ("architecture",)) from None
 
 
-def explain(error: ValidationError, model: type[BaseModel], url: str, prefix: str = "") -> SpecError:
+def explain(
+    error: ValidationError, model: type[BaseModel], source: YamlSource, above: tuple[str, ...] = ()
+) -> SpecError:
     """Turn the first fault that pydantic found into one sentence for the terminal."""
     first = error.errors()[0]
     path = [str(part) for part in first["loc"]]
-    field = ".".join([prefix, *path] if prefix else path)
+    at = (*above, *first["loc"])
     if first["type"] == "extra_forbidden":
         known = _fields_at(model, path[:-1])
-        return SpecError("unknown setting", file=url, field=field, remedy=_suggestion(path[-1], known))
+        return source.error("unknown setting", at, remedy=_suggestion(path[-1], known))
     if first["type"] == "missing":
-        return SpecError(
-            "this setting is required", file=url, field=field, remedy="Write it out; it has no default"
-        )
-    return SpecError(first["msg"].removeprefix("Value error, "), file=url, field=field, value=first["input"])
+        return source.error("this setting is required", at, remedy="Write it out; it has no default")
+    value = first["input"] if first["loc"] else None  # a fault of the whole is told by its message
+    return source.error(first["msg"].removeprefix("Value error, "), at, value)
 
 
 def _fields_at(model: Any, path: list[str]) -> list[str]:

@@ -31,7 +31,7 @@ def record(step: int, **changes: Any) -> CheckpointRecord:
         "consumed": {"a": step},
         "binding": {"plan": "abc", "architecture": {"layers": 2}},
         "config": {},
-        "lengths": {},
+        "lines": {},
     }
     return CheckpointRecord(**(fields | changes))
 
@@ -77,7 +77,7 @@ def test_temporary_ones_that_were_replaced_are_deleted(tmp_path: Path) -> None:
     assert checkpoint.steps_in(str(tmp_path)) == [3, 1]
 
 
-@pytest.mark.parametrize("damage", ["missing", "truncated", "added", "record"])
+@pytest.mark.parametrize("damage", ["missing", "truncated", "added", "record", "digit"])
 def test_any_damage_is_found(tmp_path: Path, damage: str) -> None:
     checkpoint.save(str(tmp_path), state(), record(1))
     victim = next(path for path in sorted((tmp_path / "1" / "state").rglob("*")) if path.is_file())
@@ -87,6 +87,9 @@ def test_any_damage_is_found(tmp_path: Path, damage: str) -> None:
         victim.write_bytes(victim.read_bytes()[:-1])
     elif damage == "added":
         (tmp_path / "1" / "state" / "extra").write_bytes(b"x")
+    elif damage == "digit":
+        content = (tmp_path / "1" / "record.json").read_text()
+        (tmp_path / "1" / "record.json").write_text(content.replace('"position": 4', '"position": 5'))
     else:
         (tmp_path / "1" / "record.json").write_text("{")
     with pytest.raises(

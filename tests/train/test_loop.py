@@ -189,3 +189,29 @@ def _flip_a_bit(folder: Path) -> None:
     content = bytearray(largest.read_bytes())
     content[len(content) // 2] ^= 1
     largest.write_bytes(content)
+
+
+def test_records_that_were_edited_are_refused_and_nothing_is_deleted(
+    copy: Path, run_file: MakeRun, inputs: Inputs
+) -> None:
+    metrics = copy / "metrics.jsonl"
+    content = metrics.read_text()
+    metrics.write_text(content.replace('"step": 3', '"step": 9', 1))
+    (copy / "checkpoints" / "11" / "state").mkdir(parents=True)
+    with pytest.raises(ArtefactError, match=r"metrics\.jsonl: the file was changed since the checkpoint"):
+        train(run_file(copy), inputs, print)
+    metrics.write_text(content[:-5])
+    with pytest.raises(ArtefactError, match=r"metrics\.jsonl: the file has .* bytes, the checkpoint"):
+        train(run_file(copy), inputs, print)
+    for record in (copy / "checkpoints").glob("*/record.json"):
+        record.unlink()
+    with pytest.raises(UserError, match="its checkpoints are missing"):
+        train(run_file(copy), inputs, print)
+    assert len(list((copy / "checkpoints").iterdir())) == 7, "weights without a record are left for a person"
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path, run_file: MakeRun, inputs: Inputs) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    with pytest.raises(UserError, match="holds something else than a run"):
+        train(run_file(tmp_path), inputs, print)
+    assert (tmp_path / "config.json").read_text() == '{"model_type": "llama"}'

@@ -8,6 +8,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
+from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.train.metrics import LineFile, Recorder, read_lines
 
@@ -15,9 +16,9 @@ from tootsie.train.metrics import LineFile, Recorder, read_lines
 @pytest.mark.parametrize("remote", [False, True])
 def test_lines_after_the_checkpoint_are_cut(tmp_path: Path, *, remote: bool) -> None:
     url = "memory://metrics-test/metrics.jsonl" if remote else str(tmp_path / "metrics.jsonl")
-    file = LineFile(url, 0)
+    file = LineFile(url)
     file.append({"step": 1})
-    kept = file.length
+    kept = file.written
     file.append({"step": 2})
     file.close()
     assert read_lines(url) == [{"step": 1}, {"step": 2}]
@@ -26,7 +27,10 @@ def test_lines_after_the_checkpoint_are_cut(tmp_path: Path, *, remote: bool) -> 
     again.close()
     assert read_lines(url) == [{"step": 1}, {"step": 2, "again": True}]
     with pytest.raises(ArtefactError, match="the checkpoint was written when it had 999"):
-        LineFile(url, 999)
+        LineFile(url, kept.model_copy(update={"size": 999}))
+    storage.write_bytes(url, b'{"step": 7}\n')
+    with pytest.raises(ArtefactError, match="was changed since the checkpoint"):
+        LineFile(url, kept)
     if remote:
         fsspec.filesystem("memory").rm("/metrics-test", recursive=True)
 
@@ -38,7 +42,7 @@ def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_number_that_is_not_finite_is_never_written(tmp_path: Path) -> None:
-    file = LineFile(str(tmp_path / "x.jsonl"), 0)
+    file = LineFile(str(tmp_path / "x.jsonl"))
     with pytest.raises(ValueError, match="not JSON compliant"):
         file.append({"loss": float("nan")})
     file.close()
@@ -59,7 +63,7 @@ def test_everything_is_recorded_and_tensorboard_has_events(tmp_path: Path) -> No
     recorder.sample({"step": 1, "prompt": "x", "text": "y"})
     recorder.timing({"step": 1, "seconds": 0.1, "tokens_per_second": 10.0})
     recorder.sync()
-    assert recorder.lengths["metrics.jsonl"] == (tmp_path / "metrics.jsonl").stat().st_size
+    assert recorder.written["metrics.jsonl"].size == (tmp_path / "metrics.jsonl").stat().st_size
     recorder.close()
     kinds = [json.loads(line)["kind"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert kinds == ["train", "evaluation"]

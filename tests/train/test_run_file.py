@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tootsie.datasets.errors import SpecError
+from tootsie.datasets.yaml_source import YamlSource
 from tootsie.train.architecture import PRESETS
 from tootsie.train.run_file import load_run_file, resolve_architecture
 
@@ -46,7 +47,7 @@ def test_a_run_file_in_the_working_folder_keeps_its_paths(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("evaluaton: {}", r"RUN.yaml: evaluaton: unknown setting. Did you mean 'evaluation'\?"),
+        ("evaluaton: {}", r"RUN.yaml:\d+: evaluaton: unknown setting. Did you mean 'evaluation'\?"),
         ("checkpoints: {evry: 5 steps}", r"checkpoints.evry: unknown setting. Did you mean 'every'\?"),
         ("checkpoints: {every: 5}", "checkpoints.every: 5 has no unit; write for example '5 steps'"),
         ("samples: {length: 3 miles}", "'miles' is not a unit"),
@@ -67,7 +68,20 @@ def test_a_run_file_in_the_working_folder_keeps_its_paths(
             "architecture: {preset: tootsie-demo, kv_heads: 2}",
             r"heads \(3\) must be a multiple of kv_heads \(2\)",
         ),
-        ("plan: [", "not a YAML file"),
+        ("plan: [", r"RUN.yaml:\d+: not valid YAML"),
+        ("plan: ''", "plan: String should have at least 1 character"),
+        ("out: ''", "out: String should have at least 1 character"),
+        ("plan: a\nplan: b", "the key 'plan' stands twice"),
+        ("seed: -1", r"seed: Input should be greater than or equal to 0 \(found -1\)"),
+        ("seed: 99999999999999999999", "seed: Input should be less than or equal to 4294967295"),
+        ("samples: {temperature: 1e999}", "samples.temperature: Input should be a finite number"),
+        ("samples: {length: 3 steps}", "samples.length: this amount is in tokens"),
+        ("architecture: 7", r"architecture: write a preset's name, or a mapping of sizes.*\(found 7\)"),
+        ("architecture: {preset: [a]}", "architecture: write a preset's name"),
+        (
+            "architecture: {preset: tootsie-demo, rope: {theta: 1e999, scaling: null}}",
+            "rope.theta: .* finite",
+        ),
     ],
 )
 def test_faults_are_named_with_the_way_out(tmp_path: Path, change: str, message: str) -> None:
@@ -85,5 +99,7 @@ def test_a_required_setting_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_preset_can_be_changed_field_by_field() -> None:
-    found = resolve_architecture({"preset": "tootsie-demo", "vocabulary_size": 512}, "RUN.yaml")
+    found = resolve_architecture(
+        {"preset": "tootsie-demo", "vocabulary_size": 512}, YamlSource("RUN.yaml", None, {})
+    )
     assert found == PRESETS["tootsie-demo"].model_copy(update={"vocabulary_size": 512})
