@@ -98,6 +98,8 @@ def read_manifest(folder: str) -> Manifest:
       ArtefactError: it is missing (the corpus is not finished), not valid, or of another version.
     """
     url = storage.join(folder, MANIFEST_NAME)
+    if not storage.exists(folder):
+        raise ArtefactError("no such corpus", file=folder, remedy="Check the path")
     if not storage.exists(url):
         raise ArtefactError(
             "no manifest, so this corpus is not finished",
@@ -116,7 +118,35 @@ def read_manifest(folder: str) -> Manifest:
         ) from None
     if manifest.format != FORMAT:
         raise ArtefactError("another manifest version", file=url, field="format", value=manifest.format)
+    _check_consistent(manifest, url)
     return manifest
+
+
+def _check_consistent(manifest: Manifest, url: str) -> None:
+    """Check what holds in every manifest that was written and is broken by an edit: the books, and paths inside the folder.
+
+    Raises:
+      ArtefactError: see there.
+    """
+    remedy = (
+        "A manifest is never edited by hand: copy it again, or delete it and run the curate command again"
+    )
+    books = manifest.accounting
+    if manifest.documents != books.written or books.read != books.written + sum(books.dropped.values()):
+        problem = (
+            f"the books do not balance: the files hold {manifest.documents:,} documents, read {books.read:,}, "
+            f"written {books.written:,}, dropped {sum(books.dropped.values()):,}"
+        )
+        raise ArtefactError(problem, file=url, field="accounting", remedy=remedy)
+    seen: set[str] = set()
+    for number, entry in enumerate(manifest.files):
+        parts = entry.path.split("/")
+        if "" in parts or ".." in parts or entry.path in seen:
+            problem = "a path of a file inside the folder is needed, each once"
+            raise ArtefactError(
+                problem, file=url, field=f"files.{number}.path", value=entry.path, remedy=remedy
+            )
+        seen.add(entry.path)
 
 
 def manifest_sha256(folder: str) -> str:

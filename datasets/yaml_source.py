@@ -100,8 +100,10 @@ def parse_yaml(content: bytes, url: str) -> YamlSource:
 
 def _check_size_and_depth(text: str, url: str) -> None:
     depth = 0
-    for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
-        if number > 2 * MAX_NODES:
+    nodes = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        nodes += isinstance(event, yaml.NodeEvent)
+        if nodes > MAX_NODES:
             raise SpecError(
                 f"more than {MAX_NODES:,} values",
                 file=f"{url}:{_line(event)}",

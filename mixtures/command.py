@@ -23,13 +23,17 @@ def compile_command(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="PLAN", help="URL to write.")
     ] = "plan.json",
-    seed: Annotated[int | None, typer.Option(help="Use this seed instead of the spec's.", min=0)] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Use this seed instead of the spec's.", min=0, max=2**63 - 1)
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and report, write nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compile a YAML spec and the ledgers of its caches into a plan."""
-    from tootsie.mixtures.compiler import compile_file
+    from tootsie.mixtures.compiler import compile_file, refuse_other_file
 
+    if not dry_run:
+        refuse_other_file(output)
     plan = compile_file(spec)
     if seed is not None:
         plan = plan.model_copy(update={"seed": seed}).sealed()

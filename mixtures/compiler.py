@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from tootsie.datasets import storage
+from tootsie.datasets.errors import SpecError, UserError
 from tootsie.datasets.provenance import code_version
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.changes import INHERITED, list_changes
@@ -32,16 +33,39 @@ def compile_file(url: str) -> Plan:
     """Compile a spec file, reading the ledgers of the caches that it names.
 
     Raises:
-      SpecError: the spec cannot be compiled; the message has the line.
-      ArtefactError: a cache is missing or not finished.
+      SpecError: the spec cannot be compiled, or a cache is missing or not finished; the message has the line.
     """
     spec, source = load_spec(url)
     folder = url.rsplit("/", 1)[0] if "/" in url else ""
     caches = {}
     for name, dataset in spec.datasets.items():
         cache = resolve(folder, dataset.cache)
-        caches[name] = MeasuredCache(cache, *load_ledger(cache))
+        try:
+            caches[name] = MeasuredCache(cache, *load_ledger(cache))
+        except UserError as error:
+            at = ("datasets", name, "cache")
+            problem = f"{error.file}: {error.problem}"
+            raise source.error(problem, at, error.value or dataset.cache, error.remedy) from None
     return compile_spec(spec, source, caches)
+
+
+def refuse_other_file(output: str) -> None:
+    """Refuse to write a plan over a file that is not a plan, such as the spec.
+
+    Raises:
+      SpecError: there is such a file.
+    """
+    if not storage.exists(output):
+        return
+    with storage.open_binary(output) as stream:
+        beginning = stream.read(200)
+    if beginning and b'"format": "tootsie-plan/' not in beginning:
+        raise SpecError(
+            "the file is there already, and is not a plan",
+            file=output,
+            field="--output",
+            remedy="Name another file, or delete this one",
+        )
 
 
 def compile_spec(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCache]) -> Plan:

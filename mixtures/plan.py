@@ -10,7 +10,6 @@ share of a dataset in the phase *is* ``sequences / length``. See :mod:`tootsie.m
 from __future__ import annotations
 
 import bisect
-import json
 import os
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -21,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.json_text import parse_json, readable_json
 from tootsie.datasets.provenance import fingerprint
 from tootsie.mixtures.apportionment import largest_remainder
 from tootsie.mixtures.learning_rate import LearningRate
@@ -273,7 +273,7 @@ class Plan(BaseModel):
 
     def to_json(self) -> bytes:
         """Return the content of ``plan.json``: equal plans give equal bytes."""
-        return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
+        return readable_json(self.model_dump(mode="json"))
 
     def save(self, url: str) -> None:
         """Seal the plan and write it atomically; caches are named relative to its folder where they can."""
@@ -295,7 +295,7 @@ class Plan(BaseModel):
                 "no such plan", file=url, remedy="Compile it: tootsie mix compile SPEC -o plan.json"
             )
         try:
-            raw = json.loads(storage.read_bytes(url))
+            raw = parse_json(storage.read_bytes(url))
         except ValueError as error:
             raise ArtefactError(
                 "the plan is not JSON", file=url, value=str(error), remedy=_COMPILE_AGAIN
@@ -343,14 +343,24 @@ def _is_absolute(path: str) -> bool:
     return "://" in path or path.startswith("/")
 
 
+def _local(url: str) -> str | None:
+    """Return the path of a local file; ``None`` where the URL names another file system, which need not be installed."""
+    path = url.removeprefix("file://")
+    return None if "://" in path else path
+
+
 def _seen_from(url: str, cache: str) -> str:
-    """Return a local path as seen from the folder of the file ``url``, if it is relative or lies below that folder."""
-    if "://" in cache or "://" in url:
+    """Return a cache as seen from the folder of the file ``url``, if it is a relative path or lies below that folder."""
+    plan, local = _local(url), _local(cache)
+    if local is None:
+        return cache.removeprefix(url.rpartition("/")[0] + "/")
+    path = os.path.abspath(local)
+    if plan is None:
+        return path
+    folder = os.path.dirname(os.path.abspath(plan))
+    if _is_absolute(cache) and not path.startswith(folder + os.sep):
         return cache
-    folder = os.path.abspath(os.path.dirname(url))
-    if os.path.isabs(cache) and not os.path.abspath(cache).startswith(folder + os.sep):
-        return cache
-    return os.path.relpath(os.path.abspath(cache), folder).replace(os.sep, "/")
+    return os.path.relpath(path, folder).replace(os.sep, "/")
 
 
 def _normal(folder: str, path: str) -> str:

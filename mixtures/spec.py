@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Any
@@ -10,6 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from tootsie.mixtures.duration import Duration, parse_duration
 from tootsie.mixtures.learning_rate import Shape
+
+# Exponents of three digits are all that a double has; more would only make a number that fills the memory.
+_AMOUNT = re.compile(r"-?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})? ?%?)")
 
 
 def parse_amount(value: Any) -> Fraction:
@@ -22,9 +26,11 @@ def parse_amount(value: Any) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
         raise ValueError(message)
     text = repr(value) if isinstance(value, float) else str(value).strip()
+    if len(text) > 200 or not _AMOUNT.fullmatch(text):
+        raise ValueError(message)
     try:
         amount = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
-    except (ValueError, ZeroDivisionError):
+    except ZeroDivisionError:
         raise ValueError(message) from None
     if amount < 0:
         raise ValueError("it cannot be negative")
@@ -43,7 +49,10 @@ DurationField = Annotated[Duration, BeforeValidator(parse_duration)]
 Count = Annotated[int, Field(gt=0, strict=True)]
 Real = Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)]
 Name = Annotated[
-    str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*(/[A-Za-z0-9_.+-]+)*$")
+    str,
+    Field(
+        min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$"
+    ),
 ]
 
 

@@ -65,6 +65,8 @@ def _explain(error: ValidationError, source: YamlSource) -> SpecError:
     if kind == "value_error":
         return source.error(message, path, shown)
     message = message[:1].lower() + message[1:]
+    if kind in ("model_type", "dict_type"):
+        message = "keys and values are needed here"
     if kind == "string_pattern_mismatch":
         message = "a name has letters, digits and _ . + - / only"
     return source.error(message, path, "null" if value is None else shown)

@@ -105,6 +105,8 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
             raise SpecError("must be at least 1", field=field, value=value)
     if settings.shards is not None and settings.shard_tokens is not None:
         raise SpecError("give one of --shards and --shard-tokens", field="--shards", value=settings.shards)
+    if settings.name is not None and not (settings.name.strip() and settings.name.isprintable()):
+        raise SpecError("must be printable text", field="--name", value=settings.name)
     tokenizer = load_tokenizer(settings.tokenizer, add_bos=settings.add_bos, add_eos=settings.add_eos)
     output = output.rstrip("/")
     default_name = output.rsplit("/", 1)[-1] or "files"
@@ -337,12 +339,16 @@ def _ledger(job: Job) -> Ledger:
     entries = tuple(receipt.entry for receipt in receipts)
     documents = sum(entry.documents for entry in entries)
     if not documents:
-        validation = job.key.split == "validation"
+        dropped = Accounting.total(receipt.accounting for receipt in receipts).dropped
+        raise_or_lower = "Raise" if job.key.split == "validation" else "Lower"
+        held_out = "other_split" in dropped
         raise InputError(
-            f"no document is left for the {job.key.split} split" if validation else "every document is empty",
+            f"no document is left for the {job.key.split} split" if held_out else "every document is empty",
             file=job.folder,
-            value=Accounting.total(receipt.accounting for receipt in receipts).dropped,
-            remedy="Raise --validation-fraction or change --seed" if validation else "Check the input",
+            value=dropped,
+            remedy=f"{raise_or_lower} --validation-fraction or change --seed"
+            if held_out
+            else "Check the input",
         )
     return Ledger(
         name=job.key.name,

@@ -126,7 +126,10 @@ def build_command(
 def verify_command(
     caches: Caches,
     sample: Annotated[
-        int, typer.Option(help="Also decode so many documents, spread evenly, and encode their text again.")
+        int,
+        typer.Option(
+            min=0, help="Also decode so many documents, spread evenly, and encode their text again."
+        ),
     ] = 0,
     tokenizer: TokenizerName = None,
 ) -> None:

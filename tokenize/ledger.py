@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import difflib
 import hashlib
-import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.json_text import parse_json, readable_json
 from tootsie.datasets.manifest import InputEntry
 from tootsie.datasets.provenance import fingerprint
 from tootsie.tokenize.identity import TokenizerIdentity
@@ -159,7 +159,7 @@ class Ledger(BaseModel):
 
     def to_json(self) -> builtins.bytes:
         """Return the canonical content of ``ledger.json``: equal ledgers give equal bytes."""
-        return (json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
+        return readable_json(self.model_dump(mode="json"))
 
 
 def ledger_url(folder: str) -> str:
@@ -192,7 +192,7 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
         )
     content = storage.read_bytes(url)
     try:
-        raw = json.loads(content)
+        raw = parse_json(content)
     except ValueError as error:
         raise ArtefactError(
             "the ledger is not JSON", file=url, value=str(error), remedy="Build the cache again"

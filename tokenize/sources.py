@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from tootsie.datasets import manifest, storage
 from tootsie.datasets.errors import ArtefactError, InputError, SpecError, shorten
+from tootsie.datasets.json_text import parse_json
 from tootsie.tokenize.identity import without_surrogates
 from tootsie.tokenize.ledger import Source, SourceFile
 
@@ -135,7 +135,7 @@ def parse_record(line: bytes, url: str, number: int) -> TextRecord:
         record = _Record.model_validate_json(line)
         return TextRecord(record.id, record.text, 0)
     except ValidationError as error:
-        mended = _with_surrogates(line)
+        mended = _spelling_surrogates(line)
         if mended is not None:
             return mended
         first = error.errors()[0]
@@ -144,20 +144,27 @@ def parse_record(line: bytes, url: str, number: int) -> TextRecord:
             f"the record is not a document: {first['msg'][:1].lower()}{first['msg'][1:]}",
             file=url,
             field=f"record {number}" + (f", {field}" if field else ""),
-            value=shorten(str(first["input"]), 80),
+            value=_shown(first["input"]),
             remedy="Each line must be a JSON object with the strings id and text",
         ) from None
 
 
-def _with_surrogates(line: bytes) -> TextRecord | None:
-    """Parse a line whose only fault is that it spells lone surrogates (``\\ud800``); ``None`` if it has another."""
+def _spelling_surrogates(line: bytes) -> TextRecord | None:
+    """Parse a line whose only fault is that it spells lone surrogates (``\\ud800``), in whatever field; else ``None``."""
+    if b"\\u" not in line:
+        return None
     try:
-        value = json.loads(line)
+        value = parse_json(line)
         (name, in_name), (text, in_text) = without_surrogates(value["id"]), without_surrogates(value["text"])
         record = _Record(id=name, text=text)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    return TextRecord(record.id, record.text, in_name + in_text) if in_name + in_text else None
+    return TextRecord(record.id, record.text, in_name + in_text)
+
+
+def _shown(value: object) -> str:
+    """Return the faulty part of a record, or its whole line, for a message."""
+    return shorten(value[:400].decode(errors="replace") if isinstance(value, bytes) else str(value), 80)
 
 
 def _finished_corpus(folder: str) -> Corpus:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,8 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_no_manifest_means_not_finished(tmp_path: Path) -> None:
+    with pytest.raises(ArtefactError, match="no such corpus"):
+        manifests.read_manifest(str(tmp_path / "nowhere"))
     with pytest.raises(ArtefactError, match="not finished"):
         manifests.read_manifest(str(tmp_path))
 
@@ -87,6 +90,34 @@ def test_a_manifest_of_another_version_or_with_a_typo_is_refused(tmp_path: Path)
         manifests.read_manifest(str(tmp_path))
     path.write_text(json.dumps(content | {"sauce": 1}))
     with pytest.raises(ArtefactError, match="sauce"):
+        manifests.read_manifest(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda raw: raw["files"][0].update(documents=10**18), "accounting: the books do not balance"),
+        (lambda raw: raw["files"][0].update(documents=2), "accounting: the books do not balance"),
+        (lambda raw: raw["files"].clear(), "accounting: the books do not balance"),
+        (lambda raw: raw["accounting"].update(read=9), "accounting: the books do not balance"),
+        (
+            lambda raw: raw["files"][0].update(path="../other/part.jsonl.zst"),
+            r"files\.0\.path: .*inside the folder",
+        ),
+        (
+            lambda raw: raw["files"][0].update(path="/etc/part.jsonl.zst"),
+            r"files\.0\.path: .*inside the folder",
+        ),
+        (lambda raw: raw["files"].append(raw["files"][0] | {"documents": 0}), r"files\.1\.path: .*each once"),
+    ],
+)
+def test_an_edited_manifest_is_refused(tmp_path: Path, change: Any, message: str) -> None:
+    corpus(tmp_path, ["a", "b", "c"])
+    path = tmp_path / manifests.MANIFEST_NAME
+    raw = json.loads(path.read_text())
+    change(raw)
+    path.write_text(json.dumps(raw))
+    with pytest.raises(ArtefactError, match=message):
         manifests.read_manifest(str(tmp_path))
 
 

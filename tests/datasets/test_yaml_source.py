@@ -60,7 +60,7 @@ def test_refused(text: bytes, message: str) -> None:
 def test_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_source, "MAX_NODES", 100)
     with pytest.raises(SpecError, match=r"s.yaml:1: more than 100 values"):
-        parse_yaml(b"a: [" + b"x," * 250 + b"]", "s.yaml")
+        parse_yaml(b"a: [" + b"x," * 100 + b"]", "s.yaml")
 
 
 def test_an_alias_bomb_is_stopped() -> None:

@@ -52,6 +52,25 @@ def test_compile_dry_run_and_seed(example_folder: Path, capsys: pytest.CaptureFi
     assert Plan.load(str(example_folder / "plan.json")).seed == 5
 
 
+def test_a_file_that_is_no_plan_is_not_overwritten(
+    example_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = example_folder / "spec.yaml"
+    before = spec.read_bytes()
+    assert run("compile", spec, "-o", spec) == 2
+    assert "spec.yaml: --output: the file is there already, and is not a plan" in capsys.readouterr().err
+    assert spec.read_bytes() == before
+
+
+def test_a_seed_that_no_plan_can_hold_is_refused(
+    example_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        run("compile", example_folder / "spec.yaml", "-o", example_folder / "plan.json", "--seed", 2**63) == 2
+    )
+    assert not (example_folder / "plan.json").exists()
+
+
 def test_a_bad_spec_is_a_user_error(example_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = example_folder / "spec.yaml"
     spec.write_text(spec.read_text().replace("batch_size", "batchsize"))

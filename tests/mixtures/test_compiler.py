@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tootsie.datasets.errors import ArtefactError, SpecError
+from tootsie.datasets.errors import SpecError
 from tootsie.mixtures.compiler import compile_file
 from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan
 
@@ -192,7 +192,8 @@ def test_from_real_caches(example_folder: Path) -> None:
 def test_a_cache_that_is_not_there(example_folder: Path) -> None:
     (example_folder / "tokens/arxiv/train/ledger.json").unlink()
     with pytest.raises(
-        ArtefactError, match=r"arxiv/train/ledger.json: no ledger, so this is not a finished token cache"
+        SpecError,
+        match=r"spec.yaml:\d+: datasets.arxiv.cache: .*arxiv/train/ledger.json: no ledger, so this is not a finished",
     ):
         compile_file(str(example_folder / "spec.yaml"))
 

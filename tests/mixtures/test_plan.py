@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from tootsie.datasets.errors import ArtefactError
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan, add_counts
+from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan, _seen_from, add_counts
 
 
 @pytest.fixture
@@ -49,6 +49,30 @@ def test_absolute_places_stay(plan: Plan, tmp_path: Path, cache: str) -> None:
     moved.save(str(tmp_path / "plan.json"))
     assert Plan.load(str(tmp_path / "plan.json")).datasets[0].cache == cache
     assert moved.content_hash() == plan.hash
+
+
+@pytest.mark.parametrize(
+    ("plan_url", "cache", "written"),
+    [
+        ("/runs/plan.json", "file:///runs/tokens/a", "tokens/a"),
+        ("file:///runs/plan.json", "/runs/tokens/a", "tokens/a"),
+        ("/runs/plan.json", "file:///elsewhere/a", "file:///elsewhere/a"),
+        ("memory://runs/plan.json", "memory://runs/tokens/a", "tokens/a"),
+        ("memory://runs/plan.json", "memory://elsewhere/a", "memory://elsewhere/a"),
+        ("memory://runs/plan.json", "/data/a", "/data/a"),
+        ("memory://runs/plan.json", "data/a", "/here/data/a"),
+    ],
+)
+def test_a_folder_with_plan_and_caches_can_move(
+    plan_url: str, cache: str, written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.getcwd", lambda: "/here")
+    assert _seen_from(plan_url, cache) == written
+
+
+def test_numbers_of_a_list_stand_on_one_line(plan: Plan) -> None:
+    assert b'"golden_ids": [5, 0]' in plan.to_json()
+    assert Plan.model_validate_json(plan.to_json()) == plan
 
 
 def edit(path: Path, change: Callable[[Any], None]) -> None:
@@ -96,6 +120,13 @@ def test_every_cut_is_found(plan: Plan, tmp_path: Path) -> None:
 
 def test_missing(tmp_path: Path) -> None:
     with pytest.raises(ArtefactError, match=r"no such plan\. Compile it"):
+        Plan.load(str(tmp_path / "plan.json"))
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b"\xff\xfe", b'{"a": "\xff"}', b""])
+def test_what_is_not_json(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "plan.json").write_bytes(content)
+    with pytest.raises(ArtefactError, match="the plan is not JSON"):
         Plan.load(str(tmp_path / "plan.json"))
 
 

@@ -93,6 +93,8 @@ BAD = [
     ("[web, wiki]", "[web, web]", 12, "the dataset 'web' stands twice in the group"),
     ("[web, wiki]", "[]", 12, "the group has no datasets. Name one, or remove it"),
     ("[web, wiki]", "[3]", 12, "datasets is a list of names, or a mapping from name to settings"),
+    ("name: run", "name: a/../b", 1, "a name has letters, digits and _ . + - / only (found 'a/../b')"),
+    ("  web: {cache: tokens/web}", "  web: tokens/web", 5, "datasets.web: keys and values are needed here (found 'tokens/web')"),
     ("mixture: base", "mixture: bass", 23, "no such mixture (found 'bass'). Did you mean 'base'?"),
     ("    mixture: base\n", "", 22, "the first phase needs 'mixture': there is nothing before to inherit from"),
     ("    batch_size: 8\n", "", 22, "the first phase needs 'batch_size'"),
@@ -157,3 +159,13 @@ def test_every_typo_of_one_letter_is_found_and_named() -> None:
 )
 def test_amounts_are_exact(value: object, amount: str) -> None:
     assert parse_amount(value) == Fraction(amount)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1e999999999", "1e-999999999", "1e999999999%", "9" * 5000, "1/" + "3" * 5000, "1/0", "٠.٧", "1_0", ""],
+)
+def test_amounts_that_are_none_are_refused_at_once(text: str) -> None:
+    """A power of ten with nine digits in its exponent would fill the memory."""
+    with pytest.raises(ValueError, match="not a number; write for example"):
+        parse_amount(text)

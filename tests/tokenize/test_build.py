@@ -142,6 +142,14 @@ def test_nothing_to_write_is_an_error(tmp_path: Path, make_corpus: Callable[...,
             str(tmp_path / "s"),
             BuildSettings(validation_fraction=1e-9),
         )
+    with pytest.raises(
+        InputError, match=r"no document is left for the train split.*Lower --validation-fraction"
+    ):
+        build_caches(
+            [make_corpus(tmp_path / "two", ["a", "b"])],
+            str(tmp_path / "t"),
+            BuildSettings(validation_fraction=1 - 1e-9),
+        )
     assert not list(tmp_path.rglob("ledger.json"))
 
 
@@ -186,6 +194,8 @@ def test_documents_longer_than_a_shard_and_limits(tmp_path: Path, make_jsonl: Ca
         (BuildSettings(shards=2, shard_tokens=9), "give one of"),
         (BuildSettings(validation_fraction=1.0), "--validation-fraction"),
         (BuildSettings(limit=0), "--limit"),
+        (BuildSettings(name=""), "--name: must be printable text"),
+        (BuildSettings(name="two\nlines"), "--name: must be printable text"),
     ],
 )
 def test_impossible_settings_are_refused(

@@ -28,6 +28,8 @@ def test_it_comes_back_as_it_was_and_has_stable_bytes(cache: Path) -> None:
     ledger, digest = load_ledger(str(cache))
     assert (ledger.documents, ledger.tokens, ledger.bytes) == (3, 7, 8)
     save_ledger(str(cache), ledger)
+    assert b'"golden_ids": [' in before
+    assert b'"golden_ids": [\n' not in before
     assert (cache / "ledger.json").read_bytes() == before
     assert load_ledger(str(cache)) == (ledger, digest)
 

@@ -93,6 +93,11 @@ def test_a_file_that_shrank_meanwhile_is_an_error(tmp_path: Path, make_jsonl: Ca
         (b'{"id": "a", "text": "\xff"}', r"record 7: .*JSON"),
         (b'{"id": "a", "text": "\\ud800"', r"record 7: .*JSON"),
         (b'{"id": "\\ud800", "text": 5}', r"record 7"),
+        (b'{"id": "a", "text": "x", "m": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", r"record 7: .*JSON"),
+        (
+            b'{"id": "a", "text": "\\ud800", "m": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+            r"record 7: .*JSON",
+        ),
     ],
 )
 def test_records_that_are_no_documents(line: bytes, message: str) -> None:
@@ -104,6 +109,8 @@ def test_lone_surrogates_are_replaced_and_counted() -> None:
     record = parse_record(b'{"id": "a\\udc00", "text": "x\\ud800y\\ud83d\\ude42\\udfff"}', "f", 0)
     assert (record.id, record.text, record.surrogates) == ("a\ufffd", "x\ufffdy🙂\ufffd", 3)
     assert parse_record(b'{"id": "a", "text": "\\ud83d\\ude42"}', "f", 0).surrogates == 0
+    other = parse_record(b'{"id": "a", "text": "x", "metadata": {"title": "\\ud800"}}', "f", 0)
+    assert (other.text, other.surrogates) == ("x", 0)
 
 
 def test_a_reader_goes_on_where_it_stopped(
