@@ -1,0 +1,99 @@
+"""How many of the formulas on LaTeXML pages each converter keeps, verbatim and delimited, in one run.
+
+    python benchmarks/formulas.py [--data ../shared/data]
+
+The truth is every non-empty ``alttext`` of a ``<math>`` element, found by a regular expression, whatever the page does
+with it. A formula counts as kept when it stands in the Markdown inside ``$…$`` or ``$$…$$`` with the same characters,
+white space left out; each inline span is used for one formula only. Formulas of an aligned group may stand together in
+one display. All converters run with their defaults, but that trafilatura is asked for Markdown with tables and
+formulas.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import html
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+# A sibling file bears the name of one of the peers: this folder must not come first on the path.
+sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+
+SPANS = re.compile(r"(?<!\\)\$\$(.+?)(?<!\\)\$\$|(?<![\\$])\$(?!\$)((?:[^$\\]|\\.)+?)\$(?!\$)", re.DOTALL)
+LEADING_STYLE = re.compile(r"^\\displaystyle(?![A-Za-z])")
+COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*\n")
+
+
+def bare(tex: str) -> str:
+    """Leave out white space and the line-end comments that LaTeXML puts into long formulas."""
+    return re.sub(r"\s", "", COMMENT.sub(r"\1", tex))
+
+
+def truths(page: str) -> list[str]:
+    """The formulas of a page, as in ``alttext``."""
+    found = re.findall(r'<math\b[^>]*?\salttext="([^"]*)"', page)
+    return [bare(LEADING_STYLE.sub("", html.unescape(tex).strip())) for tex in found if tex.strip()]
+
+
+def kept(formulas: list[str], markdown: str) -> int:
+    """How many of ``formulas`` stand delimited in ``markdown``."""
+    spans = SPANS.findall(markdown)
+    inline = Counter(bare(LEADING_STYLE.sub("", span.strip())) for _, span in spans if span)
+    inline.update(Counter(span.replace("\\|", "|") for span in list(inline.elements()) if "\\|" in span))
+    display = "\n".join(bare(span) for span, _ in spans if span)
+    everything = bare(markdown)
+    count = 0
+    for formula in formulas:
+        if inline[formula] > 0:
+            inline[formula] -= 1
+            count += 1
+        elif formula in display or ("$" in formula and f"${formula}$" in everything):
+            count += 1  # The second case is \\mbox{$…$}, which the regular expression for spans cannot pair.
+    return count
+
+
+def converters() -> dict[str, Callable[[str], str]]:
+    """The converters that are installed."""
+    from tootsie.curate.markdownify import markdownify as ours
+
+    table: dict[str, Callable[[str], str]] = {"tootsie": lambda page: ours(page, profile="arxiv")}
+    with contextlib.suppress(ImportError):
+        import trafilatura
+
+        table["trafilatura"] = lambda page: (
+            trafilatura.extract(page, output_format="markdown", include_formatting=True, favor_recall=True)
+            or ""
+        )
+    with contextlib.suppress(ImportError):
+        import markdownify
+
+        table["markdownify"] = lambda page: markdownify.markdownify(page, heading_style="ATX")
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    data = parser.parse_args().data
+    if not data.is_dir():
+        raise SystemExit(f"no real pages at {data}: give --data")
+    pages = [
+        path.read_text(encoding="utf-8", errors="replace")
+        for path in sorted((data / "ar5iv").rglob("*.html"))
+    ]
+    total = sum(len(truths(page)) for page in pages)
+    print(f"{len(pages)} LaTeXML pages, {total:,} formulas")
+    print(f"  {'converter':14} {'kept':>6} {'share':>8}")
+    for name, convert in converters().items():
+        count = sum(kept(truths(page), convert(page)) for page in pages)
+        print(f"  {name:14} {count:6,} {count / total:8.2%}")
+
+
+if __name__ == "__main__":
+    main()
