@@ -132,6 +132,7 @@ class Arxiv(Corpus):
     def _record(self, path: str, head: dict[str, Any]) -> Record:
         stem = re.sub(r"\.x?html?$", "", path.rsplit("/", 1)[-1], flags=re.IGNORECASE)
         identity, month = arxiv_id(stem)
+        identity = identity or path
         return Record(identity, head | {"id": identity, "created": month, "path": path})
 
     def documents(self, records: Iterable[Record]) -> Iterator[Outcome]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -21,6 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 _CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
+
+REFERENCES = ("keep", "cite-keys", "drop")
 
 Paths = Annotated[
     list[str],
@@ -47,9 +50,9 @@ MaxFailures = Annotated[
     float, typer.Option(help="Share of records whose conversion may fail before the run does.")
 ]
 MaxBytes = Annotated[
-    int, typer.Option(help="Longest source of one document in bytes; longer ones are dropped.")
+    int, typer.Option(help="Longest source of one document in bytes; longer ones are dropped.", min=1)
 ]
-MinCharacters = Annotated[int, typer.Option(help="Shortest text that is kept.")]
+MinCharacters = Annotated[int, typer.Option(help="Shortest text that is kept.", min=0)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be read and written, and stop.")]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Delete what an earlier run left in the output folder.")
@@ -79,7 +82,7 @@ def arxiv(
     corpus = Arxiv(
         added=_date(added),
         max_document_bytes=max_document_bytes,
-        references=references,
+        references=_choice("--references", references, REFERENCES),
         min_characters=min_characters,
     )
     _run(
@@ -114,7 +117,7 @@ def wikipedia(
     corpus = Wikipedia(
         added=_date(added),
         max_document_bytes=max_document_bytes,
-        references=references,
+        references=_choice("--references", references, REFERENCES),
         infobox=infobox,
         min_characters=min_characters,
     )
@@ -166,7 +169,7 @@ def stackexchange(
         scores=_policy("--scores", scores),
         tags=_policy("--tags", tags),
         authors=_policy("--authors", authors),
-        site=site,
+        site=_host(site),
     )
     _run(
         corpus,
@@ -197,12 +200,26 @@ def _date(text: str | None) -> str | None:
         raise SpecError("not a date", field="--added", value=text, remedy="Write it as YYYY-MM-DD") from None
 
 
-def _policy(option: str, value: str) -> bool:
+def _choice(option: str, value: str, choices: Sequence[str]) -> str:
     from tootsie.datasets.errors import SpecError
 
-    if value not in ("keep", "drop"):
-        raise SpecError("must be keep or drop", field=option, value=value)
-    return value == "keep"
+    if value not in choices:
+        raise SpecError(f"must be {', '.join(choices[:-1])} or {choices[-1]}", field=option, value=value)
+    return value
+
+
+def _policy(option: str, value: str) -> bool:
+    return _choice(option, value, ("keep", "drop")) == "keep"
+
+
+def _host(site: str | None) -> str | None:
+    from tootsie.datasets.errors import SpecError
+
+    if site is not None and not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", site):
+        raise SpecError(
+            "not a host name", field="--site", value=site, remedy="Write it as math.stackexchange.com"
+        )
+    return site
 
 
 def _run(
@@ -220,9 +237,12 @@ def _run(
     paths, beam_arguments = beam_runner.split_arguments(tokens)
     if len(paths) < 2:
         raise SpecError("inputs and an output folder are needed", field="IN... OUT", value=list(paths))
-    folder = paths.pop().rstrip("/")
-    for path in storage.expand(paths):
-        if path.rstrip("/") == folder or folder.startswith(f"{path.rstrip('/')}/"):
+    if "" in paths:  # an unset variable of a shell would else mean this folder
+        raise SpecError("a path is empty", field="IN... OUT", value=list(paths))
+    folder = paths.pop().rstrip("/") or "/"
+    place = storage.absolute(folder)
+    for path in map(storage.absolute, storage.expand(paths)):
+        if f"{place}/".startswith(f"{path}/"):
             raise SpecError(
                 "the output must not lie inside an input", file=folder, remedy="Name another folder"
             )

@@ -36,6 +36,8 @@ MIN_SHARDS = 4
 """Shards of even the smallest corpus, so that several workers have something to do."""
 MAX_SHARDS = 4096
 """Shards that are made unless more are asked for."""
+MAX_NUMBERED_SHARDS = 99_999
+"""Shards that five digits in a file name can tell apart."""
 TOLERATED_FAILURES = 1
 """Failures that never fail a run, whatever the budget: one bad document is no reason to stop."""
 _EXPANSION = {".zip": 6, ".gz": 6, ".zst": 7, ".7z": 6}
@@ -120,6 +122,8 @@ def make_job(
     for name, value in (("--shards", settings.shards), ("--limit", settings.limit)):
         if value is not None and value < 1:
             raise SpecError("must be at least 1", field=name, value=value)
+    if (settings.shards or 0) > MAX_NUMBERED_SHARDS:
+        raise SpecError(f"must be at most {MAX_NUMBERED_SHARDS:,}", field="--shards", value=settings.shards)
     if not 0 <= settings.max_failures <= 1:
         raise SpecError(
             "must be a share between 0 and 1", field="--max-failures", value=settings.max_failures

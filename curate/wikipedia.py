@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ class Wikipedia(Corpus):
                 {"id": where, "reason": "too large", "detail": too_large(size, self.max_document_bytes)},
             )
         try:
-            article = json.loads(content)
+            article = _parse(content)
             if not isinstance(article, dict):
                 raise ValueError(f"an article is an object, this is a {type(article).__name__}")
             number, project = article["identifier"], _project(article)
@@ -107,7 +108,7 @@ class Wikipedia(Corpus):
                 yield self._convert(head["id"], record.body)
 
     def _convert(self, identity: str, line: bytes) -> Outcome:
-        article = json.loads(line)
+        article = _parse(line)
         metadata = _metadata(article)
         html = _field(article, "article_body", "html")
         namespace = _field(article, "namespace", "identifier")
@@ -144,6 +145,18 @@ class Wikipedia(Corpus):
             metadata=metadata,
         )
         return Kept(document, conversion.counters, len(body))
+
+
+def _parse(line: bytes) -> Any:
+    """Return the value of a line of JSON; ``NaN`` and numbers beyond a float's range are none, and could not be written."""
+
+    def finite(text: str) -> float:
+        number = float(text)
+        if not math.isfinite(number):
+            raise ValueError(f"{text[:20]} is not a JSON number that can be kept")
+        return number
+
+    return json.loads(line, parse_float=finite, parse_constant=finite)
 
 
 def _damaged(where: str, detail: str, content: bytes) -> Record:

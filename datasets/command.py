@@ -55,8 +55,10 @@ def list_corpora(as_json: Json = False) -> None:
 @app.command(context_settings=_CONTEXT)
 def show(
     folder: Folder,
-    documents: Annotated[int, typer.Option("--documents", "-n", help="How many documents to show.")] = 3,
-    characters: Annotated[int, typer.Option(help="How much of each document.")] = 600,
+    documents: Annotated[
+        int, typer.Option("--documents", "-n", help="How many documents to show.", min=0)
+    ] = 3,
+    characters: Annotated[int, typer.Option(help="Characters of each document.", min=0)] = 600,
     rejects: Annotated[
         bool, typer.Option("--rejects", help="Show what was dropped instead, with the reason.")
     ] = False,

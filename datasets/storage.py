@@ -25,6 +25,8 @@ MAX_EXPANSION = 1_000_000
 """Paths that one brace pattern may expand to."""
 MAX_LINE_BYTES = 256 * 2**20
 """Longest line that :func:`read_lines` accepts, in bytes."""
+ZSTD_STEP = 2**10
+"""Compressed bytes taken at a time: Zstandard makes at most 32 MiB of them (a block of 128 KiB from four bytes)."""
 ZSTD_LEVEL = 6
 """Level of every ``.zst`` file written; part of what makes output bytes reproducible."""
 
@@ -83,10 +85,12 @@ def expand(patterns: Iterable[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for pattern in patterns:
-        for candidate in expand_braces(pattern):
+        # A file may be named like a pattern: its own name comes first.
+        for candidate in [pattern] if exists(pattern) else expand_braces(pattern):
             filesystem, path = url_to_fs(candidate)
-            matches = sorted(filesystem.glob(path)) if _glob.has_magic(path) else [path]
-            matches = [name for name in matches if filesystem.exists(name)]
+            matches = [path] if filesystem.exists(path) else []
+            if not matches and _glob.has_magic(path):
+                matches = sorted(name for name in filesystem.glob(path) if filesystem.exists(name))
             if not matches:
                 raise InputError("no such file", file=candidate, remedy="Check the path, glob or brace range")
             local = isinstance(filesystem, fsspec.implementations.local.LocalFileSystem)
@@ -98,6 +102,14 @@ def expand(patterns: Iterable[str]) -> list[str]:
 def join(base: str, *parts: str) -> str:
     """Join path segments onto a URL or local path with single slashes."""
     return "/".join([base.rstrip("/"), *(part.strip("/") for part in parts)])
+
+
+def absolute(url: str) -> str:
+    """Return one spelling for all URLs and paths of a place: with its protocol, local ones with their links followed."""
+    filesystem, path = url_to_fs(url)
+    if isinstance(filesystem, fsspec.implementations.local.LocalFileSystem):
+        path = os.path.realpath(path)
+    return str(filesystem.unstrip_protocol(path)).rstrip("/")
 
 
 def exists(url: str) -> bool:
@@ -231,22 +243,23 @@ class _ZstdFrames:
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
         self._decompressor: Any = None
-        self._pending = b""
-        self._out = b""
+        self._pending = memoryview(b"")
+        self._out = memoryview(b"")
 
-    def read(self, count: int) -> bytes:
+    def read(self, count: int) -> memoryview:
         while not self._out:
-            block = self._pending or self._raw.read(2**17)
-            self._pending = b""
+            self._pending = self._pending or memoryview(self._raw.read(2**17))
+            block, self._pending = self._pending[:ZSTD_STEP], self._pending[ZSTD_STEP:]
             if not block:
                 if self._decompressor is not None:
                     raise zstandard.ZstdError("the last frame is incomplete")
-                return b""
+                return self._out
             if self._decompressor is None:
                 self._decompressor = zstandard.ZstdDecompressor(max_window_size=2**27).decompressobj()
-            self._out = self._decompressor.decompress(block)
+            self._out = memoryview(self._decompressor.decompress(block))
             if self._decompressor.eof:
-                self._pending = self._decompressor.unused_data
+                unused = len(self._decompressor.unused_data)
+                self._pending = memoryview(bytes(block[len(block) - unused :]) + bytes(self._pending))
                 self._decompressor = None
         chunk, self._out = self._out[:count], self._out[count:]
         return chunk

@@ -19,6 +19,12 @@ from tootsie.curate.markdownify.tables import cell, open_table, row
 
 _AUTHOR_BREAK = re.compile(r"\s*[,;](?:\s+and\b)?\s*|\s+and\s+")
 
+_OPEN_LINE = re.compile(r"(?:[,;&]|\band)\s*\Z")
+_RAISED = re.compile(r"(?:\{\})?\^(?:\{.{1,24}\}|.)")
+_FRONT_MATTER = frozenset(
+    ("ltx_title_document", "ltx_authors", "ltx_abstract", "ltx_dates", "ltx_keywords", "ltx_classification")
+)
+
 
 # -- front matter
 
@@ -75,23 +81,59 @@ def _front(name: str) -> Handler:
 
 def _authors(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     for person in node.css(".ltx_personname"):
-        parts = []
-        for part in person.traverse(include_text=True):
-            if part.tag != "-text":
-                continue
-            parent = part.parent
-            while parent is not None and parent.mem_id != person.mem_id:
-                if "ltx_note" in (parent.attributes.get("class") or ""):
-                    break
-                parent = parent.parent
-            if parent is not None and parent.mem_id == person.mem_id:
-                parts.append(part.text_content or "")
-        names = _AUTHOR_BREAK.split(collapse("".join(parts).replace("\u00a0", " ")))
+        names = _AUTHOR_BREAK.split(_names_in(person))
         serializer.authors.extend(name.strip(" ,;") for name in names if name.strip(" ,;"))
     if serializer.options.authors:
         return container(serializer, node, attributes)
     serializer.counters["authors_set_aside"] += 1
     return SKIP
+
+
+def _names_in(person: Node) -> str:
+    """Return the line of names in ``.ltx_personname``: no marks or notes, and not the affiliations in the lines below."""
+    lines = [""]
+    for part in person.traverse(include_text=True):
+        if part.tag not in ("-text", "br"):
+            continue
+        parent = part.parent
+        while parent is not None and parent.mem_id != person.mem_id:
+            if parent.tag in ("math", "sup", "cite") or "ltx_note" in (parent.attributes.get("class") or ""):
+                break
+            parent = parent.parent
+        if parent is None or parent.mem_id != person.mem_id:
+            continue
+        if part.tag == "-text":
+            lines[-1] += part.text_content or ""
+        elif lines[-1].strip() and not _OPEN_LINE.search(lines[-1]):
+            break  # ``\\author{Name \\\\ Institute}``
+        else:
+            lines.append(" ")
+    return collapse("".join(lines).replace("\u00a0", " "))
+
+
+def _is_affiliation(serializer: Serializer, node: Node) -> bool:
+    """Return whether ``.ltx_para`` stands right behind the front matter and begins with a raised mark.
+
+    So come affiliations that the source writes by hand: ``$^{1}$Observatory \\qquad $^{2}$Institute``.
+    """
+    previous = node.prev
+    while previous is not None and previous.tag[0] == "-":
+        previous = previous.prev
+    if previous is None or node.parent is None or node.parent.tag != "article":
+        return False
+    classes = (previous.attributes.get("class") or "").split()
+    if previous.mem_id != serializer.front_matter_end and _FRONT_MATTER.isdisjoint(classes):
+        return False
+    first = node.first_child
+    while first is not None and (
+        first.tag in ("p", "span") or (first.tag == "-text" and not (first.text_content or "").strip())
+    ):
+        first = first.first_child if first.tag[0] != "-" else first.next
+    if first is None:
+        return False
+    if first.tag == "math":
+        return _RAISED.fullmatch(first.attributes.get("alttext") or "") is not None
+    return first.tag == "sup" and len(text_of(first)) <= 3
 
 
 # -- text
@@ -118,7 +160,11 @@ def _runin(name: str) -> Handler:
 
 
 def _para(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """A paragraph after a run-in title continues its line."""
+    """A paragraph after a run-in title continues its line; one of affiliations goes with the authors."""
+    if node.tag == "div" and not serializer.options.authors and _is_affiliation(serializer, node):
+        serializer.front_matter_end = node.mem_id
+        serializer.counters["front_matter_set_aside"] += 1
+        return SKIP
     run_in = serializer.run_in
     if run_in is not None and run_in[0] is serializer.flow and run_in[1] == len(serializer.flow.parts):
         return None

@@ -20,10 +20,16 @@ from tootsie.curate.markdownify.options import Limits, Options, Profile
 from tootsie.curate.markdownify.serializer import Handler, Serializer
 from tootsie.curate.markdownify.stackexchange import STACKEXCHANGE_CLASSES
 from tootsie.curate.markdownify.tables import TABLE_TAGS
-from tootsie.curate.markdownify.wikipedia import WIKIPEDIA_CLASSES, drop_empty_sections, heading_level
+from tootsie.curate.markdownify.wikipedia import (
+    WIKIPEDIA_CLASSES,
+    WIKIPEDIA_TAGS,
+    drop_empty_sections,
+    heading_level,
+)
 from tootsie.datasets.errors import InputError
 
 TAGS: dict[str, Handler] = {**BLOCK_TAGS, **INLINE_TAGS, **TABLE_TAGS}
+TAGS_OF: dict[Profile, dict[str, Handler]] = {Profile.WIKIPEDIA: {**TAGS, **WIKIPEDIA_TAGS}}
 CLASSES: dict[Profile, dict[str, Handler]] = {
     Profile.WEB: MATH_CLASSES,
     Profile.ARXIV: ARXIV_CLASSES,
@@ -130,7 +136,7 @@ def _serialize(
     decoded: Decoded, options: Options, limits: Limits
 ) -> tuple[Serializer, str | None, str | None]:
     html = cut_mathml(decoded.text)
-    serializer = Serializer(options, limits, TAGS, CLASSES[options.profile])
+    serializer = Serializer(options, limits, TAGS_OF.get(options.profile, TAGS), CLASSES[options.profile])
     if nesting.is_deep(html, limits.max_depth):
         html, dropped = nesting.flatten(html, limits.max_depth)
         serializer.counters["elements_too_deep"] += dropped

@@ -83,7 +83,9 @@ def to_gfm(rows: list[list[Cell]], head: int, max_cells: int) -> str | None:
         best = max(sorted(seen), key=lambda name: seen[name])
         aligns[index] = best if seen[best] * 2 > sum(seen.values()) else ""
     lines = [_line(header, order, width), "| " + " | ".join(_RULES[name] for name in aligns) + " |"]
-    lines += [_line(line, order, 0) for line in body if any(cell.text for _, cell in line)]
+    # All rows get their full width, unless a wide row among narrow ones would make the table much longer than its source.
+    padded = width if width * len(body) <= 4 * total + 64 else 0
+    lines += [_line(line, order, padded) for line in body if any(cell.text for _, cell in line)]
     return "\n".join(lines)
 
 

@@ -151,6 +151,20 @@ def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     return SKIP
 
 
+def _ruby(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave:
+    """``<rt>``: the reading in brackets, as browsers without ruby show it; one that has an empty ``<rp>`` about it likewise."""
+    serializer.push("line")
+
+    def leave(s: Serializer) -> None:
+        reading = " ".join(s.pop().blocks)
+        if reading:
+            s.counters["ruby_readings"] += 1
+            s.trim()
+            s.inline(f"({reading})")
+
+    return leave
+
+
 def _break(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     serializer.line_break()
     return SKIP
@@ -247,6 +261,7 @@ INLINE_TAGS: dict[str, Handler] = {
     "video": drop("embeds_dropped"),
     "datalist": _nothing,
     "rp": _nothing,
+    "rt": _ruby,
 }
 MATH_CLASSES: dict[str, Handler] = {
     "katex": _katex,

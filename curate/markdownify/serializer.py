@@ -81,6 +81,8 @@ class Serializer:
         self.root: Node = None
         self.run_in: tuple[Flow, int] | None = None
         """A label that the next paragraph continues: its flow, and how many parts that had then."""
+        self.front_matter_end: int | None = None
+        """The paragraph of affiliations that was set aside last."""
         self._pending: tuple[list[str], int, str] | None = None
         self._dollars = options.dollars
         self._nbsp = options.nbsp

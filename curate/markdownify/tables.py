@@ -52,7 +52,8 @@ _KEEP = frozenset(
 )
 _DROPPED = frozenset(
     ("navbox", "mw-editsection", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display", "mw-ref", "noprint",
-     "hatnote", "mw-linkback-text", "mw-cite-backlink", "Z3988", "ltx_note_mark", "ltx_note_type")
+     "hatnote", "geo-nondefault", "geo-multi-punct", "mw-linkback-text", "mw-cite-backlink", "Z3988",
+     "ltx_note_mark", "ltx_note_type")
 )  # fmt: skip
 """Classes whose elements a profile that knows them leaves out inside HTML tables as well."""
 _OMIT = frozenset(

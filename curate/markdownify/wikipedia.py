@@ -10,10 +10,11 @@ from typing import Any
 
 from tootsie.curate.markdownify import formulas
 from tootsie.curate.markdownify.blocks import container
-from tootsie.curate.markdownify.inlines import drop
+from tootsie.curate.markdownify.inlines import INLINE_TAGS, drop, transparent
 from tootsie.curate.markdownify.options import References
 from tootsie.curate.markdownify.serializer import HTML_SPACE, PASS, SKIP, Handler, Node, Serializer, text_of
 
+_FRACTIONS = frozenset(("frac", "sfrac", "bruch", "template-frac"))
 _NOTE_ID = re.compile(r"#(cite_note-[^\s]+)$")
 
 
@@ -144,6 +145,33 @@ def _hidden(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> A
     return container(serializer, node, attributes)
 
 
+def _span(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``span#coordinates`` stands at the corner of the page, whatever paragraph its source is in."""
+    if attributes.get("id") == "coordinates":
+        serializer.counters["coordinates_dropped"] += 1
+        return SKIP
+    return transparent(serializer, node, attributes)
+
+
+def _for_readers(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """Text for screen readers only; the plus of a mixed number (three "+" one half) is a space to the eye."""
+    if text_of(node) != "+":
+        return PASS
+    serializer.text(" ")
+    return SKIP
+
+
+def _script(name: str) -> Handler:
+    """The halves of a fraction in one line are not raised or lowered: ``9 3⁄4``."""
+
+    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+        parent = node.parent
+        names = (parent.attributes.get("class") or "").split() if parent is not None else []
+        return None if not _FRACTIONS.isdisjoint(names) else INLINE_TAGS[name](serializer, node, attributes)
+
+    return handler
+
+
 def drop_empty_sections(blocks: list[str]) -> tuple[list[str], int]:
     """Leave out headings with nothing below them, as the removal of boxes and lists makes them.
 
@@ -217,6 +245,7 @@ _MAINTENANCE = [
     "bandeau-container",
     "bandeau-article",
 ]
+WIKIPEDIA_TAGS: dict[str, Handler] = {"span": _span, "sub": _script("sub"), "sup": _script("sup")}
 WIKIPEDIA_CLASSES: dict[str, Handler] = {
     "mwe-math-element": math_element,
     "mwe-math-fallback-image-inline": _fallback_image,
@@ -237,6 +266,10 @@ WIKIPEDIA_CLASSES: dict[str, Handler] = {
     "mw-linkback-text": drop("backlinks_dropped"),
     "Z3988": drop("metadata_dropped"),
     "geo-nondefault": drop("coordinates_dropped"),
+    "geo-multi-punct": drop("coordinates_dropped"),
+    "geo-inline-hidden": drop("coordinates_dropped"),
+    "sr-only": _for_readers,
+    "visualhide": _for_readers,
     "mw-empty-elt": drop("empty_elements_dropped"),
     "mw-ref": _reference,
     "reference": _reference,

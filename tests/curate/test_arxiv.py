@@ -102,12 +102,13 @@ def test_hostile_members_are_counted_and_never_written(curate, tmp_path: Path) -
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
         archive.writestr(link, "/etc/passwd")
         archive.writestr("no-problem/2404/2404.00003.html", b"\0" * 40_000_000)
+        archive.writestr("no-problem/2404/.html", page("Nameless"))
         archive.writestr("no-problem/2404/readme.txt", "hello")
         archive.writestr("no-problem/2404/2404.00005.html", page("Fine"))
         archive.writestr("no-problem/2404/2404.00006.html", page("Large", PROSE * 3000))
     result = curate("arxiv", path, "--max-document-bytes=100000")
     assert result.code == 0
-    assert list(result.documents) == ["2404.00005"]
+    assert sorted(result.documents) == ["2404.00005", "hostile.zip/no-problem/2404/.html"]
     assert result.dropped == {"unsafe archive member": 6, "not a page": 1, "too large": 1}
     assert not list(tmp_path.parent.glob("escape.html"))
     details = {reject.metadata["detail"] for reject in result.rejects}

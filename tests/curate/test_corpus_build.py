@@ -224,6 +224,43 @@ def test_output_inside_the_input_is_refused(curate, tmp_path: Path) -> None:
     assert "must not lie inside an input" in result.stderr
 
 
+def test_output_inside_the_input_is_found_however_paths_are_written(
+    curate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "2404.00001.html").write_text(page("x"))
+    (tmp_path / "link").symlink_to("in")
+    monkeypatch.chdir(tmp_path)
+    for given in ("in", f"file://{tmp_path}/in", "link"):
+        result = curate("arxiv", given, out="in/out")
+        assert result.code == 2
+        assert "must not lie inside an input" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("arxiv", "", "a.zip"), "IN... OUT: a path is empty"),
+        (
+            ("arxiv", "a.zip", "--references=banana"),
+            "--references: must be keep, cite-keys or drop (found 'banana')",
+        ),
+        (("wikipedia", "a.zip", "--references=banana"), "--references: must be keep, cite-keys or drop"),
+        (("stackexchange", "a.zip", "--site=no host/../"), "--site: not a host name"),
+        (("arxiv", "a.zip", "--max-document-bytes=0"), "--max-document-bytes"),
+        (("arxiv", "a.zip", "--shards=100000"), "--shards: must be at most 99,999"),
+    ],
+)
+def test_arguments_that_mean_nothing_are_refused_before_anything_is_written(
+    curate, papers: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(papers.parent)
+    result = curate(*arguments)
+    assert result.code == 2
+    assert message in result.stderr
+    assert not result.folder.exists()
+
+
 @pytest.mark.parametrize(
     ("option", "field"),
     [

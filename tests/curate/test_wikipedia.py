@@ -63,13 +63,15 @@ def test_every_reason(curate, tmp_path: Path) -> None:
         {"name": "no identifier"},
         b'{"identifier": 9, "name": "' + b"x" * 20_000 + b'"}\n',
         b"[" * 100_000 + b"\n",
+        article(11, version={"identifier": float("inf")}),
+        b'{"identifier": 1e999}\n',
         article(10),
     ]
     (tmp_path / "a.ndjson").write_bytes(ndjson(lines))
     result = curate("wikipedia", tmp_path / "a.ndjson", "--max-document-bytes=10000", "--max-failures=1")
     assert result.code == 0
     assert result.dropped == {
-        "damaged record": 3,
+        "damaged record": 5,
         "hidden revision": 1,
         "no HTML": 1,
         "other namespace": 1,
@@ -78,7 +80,7 @@ def test_every_reason(curate, tmp_path: Path) -> None:
         "too short": 1,
     }
     assert sorted(result.documents) == ["enwiki:1", "enwiki:10"]
-    assert result.manifest.accounting.read == 12
+    assert result.manifest.accounting.read == 14
     damaged = {
         reject.id: reject.metadata["detail"]
         for reject in result.rejects

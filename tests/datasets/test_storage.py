@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,12 @@ def test_expand_sorts_globs_and_names_what_is_missing(tmp_path: Path) -> None:
         storage.expand([f"{tmp_path}/c.txt"])
     with pytest.raises(InputError, match="glob"):
         storage.expand([f"{tmp_path}/*.nothing"])
+
+
+def test_a_file_named_like_a_pattern_is_found_by_its_name(tmp_path: Path) -> None:
+    for name in ("a[1].txt", "b{1..3}.txt", "c*.txt", "a1.txt"):
+        (tmp_path / name).write_text("x")
+        assert storage.expand([f"{tmp_path}/{name}"]) == [f"{tmp_path}/{name}"]
 
 
 def test_expand_keeps_the_protocol_of_other_file_systems() -> None:
@@ -118,3 +125,18 @@ def test_a_line_without_end_is_bounded(tmp_path: Path) -> None:
     path.write_bytes(b"short\n" + b"x" * 2000)
     with pytest.raises(InputError, match=r"long\.txt:2"):
         list(storage.read_lines(str(path), max_line_bytes=1000))
+
+
+def test_a_zstd_bomb_is_read_in_bounded_memory(tmp_path: Path) -> None:
+    size = 2**28
+    bomb = tmp_path / "bomb.zst"
+    compressor = zstandard.ZstdCompressor().compressobj()
+    pieces = [compressor.compress(bytes(2**20)) for _ in range(size // 2**20)]
+    bomb.write_bytes(b"".join([*pieces, compressor.flush()]))
+    tracemalloc.start()
+    try:
+        with storage.open_decompressed(str(bomb)) as stream:
+            assert sum(len(chunk) for chunk in iter(lambda: stream.read(2**16), b"")) == size
+        assert tracemalloc.get_traced_memory()[1] < 2**27
+    finally:
+        tracemalloc.stop()

@@ -81,6 +81,8 @@ def test_blocks_and_lines(html: str, markdown: str) -> None:
         ("<code>`</code>", "`` ` ``\n"),
         ("<code>a<em>b</em>*</code>", "`ab*`\n"),
         ("<code></code>a", "a\n"),
+        ("<ruby>砥石<rp>（</rp><rt>といし</rt><rp>）</rp></ruby>を", "砥石(といし)を\n"),
+        ("<ruby>漢<rt>かん<rt>字<rt></ruby>a", "漢(かん)(字)a\n"),
     ],
 )
 def test_inline(html: str, markdown: str) -> None:
@@ -186,6 +188,10 @@ def test_code(html: str, markdown: str) -> None:
             table("<th>a|b<th>c", "<td><code>x|y</code><td>z"),
             "| a\\|b | c |\n| --- | --- |\n| `x\\|y` | z |\n",
         ),
+        (
+            table("<th>a<th>b", "<td>1<td rowspan=2>2", "<td>3"),
+            "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 |  |\n",
+        ),
         (table("<th>a<th>b", "<td>1<br>2<td><p>3<p>4"), "| a | b |\n| --- | --- |\n| 1<br>2 | 3<br>4 |\n"),
         (
             table("<th>a<th>b", "<td><ul><li>x<li>y</ul><td>z"),
@@ -200,6 +206,11 @@ def test_code(html: str, markdown: str) -> None:
 )
 def test_tables(html: str, markdown: str) -> None:
     assert markdownify(html) == markdown
+
+
+def test_one_wide_row_does_not_widen_the_others_without_bound() -> None:
+    html = table("".join("<td>x" for _ in range(500)), *("<td>y" for _ in range(500)))
+    assert len(markdownify(html)) < 5 * len(html)
 
 
 def test_a_nested_table_becomes_clean_html_and_is_counted() -> None:

@@ -26,6 +26,27 @@ def formula(tex: str) -> str:
         ("<div class='hatnote'>See also</div><p>a</p>", "a\n"),
         ("<table class='ambox'><tr><td>Cite!</table><p>a</p>", "a\n"),
         ("<p>a</p><h2>External links</h2><div class='navbox'>n</div>", "a\n"),
+        (
+            '<p><span id="coordinates">Coordinates: <a href="x">51°N 0°E</a></span> A <b>meridian</b> is</p>',
+            "A **meridian** is\n",
+        ),
+        (
+            '<p>at <span class="geo-default">51°28′40″N 0°E</span><span class="geo-multi-punct">\ufeff / \ufeff</span>'
+            '<span class="geo-nondefault">51.4779°N 0°E</span>.</p>',
+            "at 51°28′40″N 0°E.\n",
+        ),
+        (
+            '<p><span class="frac">3<span class="sr-only">+</span><span class="num">1</span>⁄<span class="den">2</span></span> in</p>',
+            "3 1⁄2 in\n",
+        ),
+        (
+            '<p><span class="sfrac"><span>1</span><span class="sr-only">/</span><span>2</span></span></p>',
+            "1/2\n",
+        ),
+        (
+            '<p><span class="bruch">9<span class="visualhide"> </span><sup>3</sup>⁄<sub>4</sub></span></p>',
+            "9 3⁄4\n",
+        ),
         ("<h2>A</h2><h3>B</h3><p>t</p><h2>C</h2><h3>D</h3>", "## A\n\n### B\n\nt\n"),
         (
             "<pre>a</pre><section style='display:none' data-mw-section-id=3><p>folded</p></section>",
