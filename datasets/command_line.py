@@ -83,7 +83,8 @@ def run_command(command: Any, arguments: Sequence[str] | None = None, name: str 
             raise
         if os.environ.get("TOOTSIE_TRACEBACK"):
             raise
-        where = "" if error.filename is None else f"{error.filename}: "
+        path = error.filename2 or error.filename  # the second is where a file was to be moved
+        where = "" if path is None else f"{path}: "
         remedy = _REMEDIES.get(error.errno or 0, "Check the path")
         print(f"error: {where}{error.strerror}. {remedy}", file=sys.stderr)
         return EXIT_USER_ERROR

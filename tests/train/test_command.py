@@ -17,11 +17,13 @@ import typer.main
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.command_line import run_command
 from tootsie.mixtures import command as mixtures_command
+from tootsie.mixtures.plan import Plan
 from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
 from tootsie.tokenize.shard_writer import shard_path, write_shard
 from tootsie.tokenize.tokenizers import load_tokenizer
 from tootsie.train.command import app
 from tootsie.train.export import read_export
+from tootsie.train.sole_trainer import sole_trainer
 
 SPEC = """
 name: small
@@ -139,6 +141,9 @@ def records(out: str) -> list[dict[str, object]]:
 def test_a_run_leaves_all_it_should(walk: Path) -> None:
     rows = [row for row in records("run") if row["kind"] == "train"]
     assert [row["phase"] for row in rows] == ["stable"] * 6 + ["cooldown"] * 4
+    plan = Plan.load("plan.json")
+    rates = [np.float32(plan.learning_rate(step)) for step in range(plan.total_steps)]
+    assert [row["learning_rate"] for row in rows] == rates
     assert rows[-1]["loss"] < rows[0]["loss"]  # type: ignore[operator]
     config = json.loads(Path("run/config.json").read_text())
     assert config["run"]["plan"] == "plan.json"
@@ -169,6 +174,17 @@ def test_killed_without_warning_and_run_again_it_ends_with_the_same_bytes(walk: 
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     for name in ("metrics.jsonl", "samples.jsonl", "export/model.safetensors"):
         assert Path("killed", name).read_bytes() == Path("run", name).read_bytes(), name
+
+
+def test_a_second_trainer_and_a_file_in_the_way_are_refused(
+    walk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with sole_trainer("run"):
+        assert train("RUN.yaml") == 2
+    assert "run: another process trains in this folder" in capsys.readouterr().err
+    Path("BLOCKED.yaml").write_text(RUN.replace("OUT", "plan.json"))
+    assert train("BLOCKED.yaml") == 2
+    assert "plan.json: File exists. A file stands where a folder is needed" in capsys.readouterr().err
 
 
 def test_dry_run_shows_the_phases_and_writes_nothing(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,8 @@ import typer.main
 from tootsie.datasets import storage
 from tootsie.datasets.command_line import STAGES, run_command
 from tootsie.datasets.errors import UserError
+from tootsie.datasets.manifest import MANIFEST_NAME, read_manifest
+from tootsie.datasets.provenance import code_version
 from tootsie.train.demo.settings import CORPORA, HELD_OUT, QUICK_DOCUMENTS, run_file, spec_file
 
 SAMPLE = Path(importlib.import_module("tootsie.datasets.command_line").__file__ or "").parent / "sample"
@@ -95,6 +97,27 @@ def write_settings(*, quick: bool) -> None:
         storage.write_bytes(name, content.encode())
 
 
+def refuse_other_code() -> None:
+    """Refuse to continue a demo whose documents were made by other code: what it would end with is neither's.
+
+    Raises:
+      UserError: names the corpus, both versions and the way out.
+    """
+    for corpus in CORPORA:
+        path = Path("documents", corpus, MANIFEST_NAME)
+        if not path.exists():
+            continue
+        found, wanted = read_manifest(str(path.parent)).code_version, code_version("curate")
+        if found != wanted:
+            raise UserError(
+                f"the code has changed since this demo began; it is {wanted} now",
+                file=path.resolve(),
+                field="code_version",
+                value=found,
+                remedy=f"Choose another folder, or delete {shlex.quote(str(Path.cwd()))} and run again",
+            )
+
+
 def summary(seconds: dict[str, float]) -> None:
     """Print where the time went, what was learnt and where the report lies."""
     rows = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
@@ -130,6 +153,7 @@ def walk(out: str, *, quick: bool = False) -> None:
     seconds: dict[str, float] = {}
     with contextlib.chdir(out):
         write_settings(quick=quick)
+        refuse_other_code()
         for step in commands(quick=quick):
             with timed(step[0], seconds):
                 run_step(step)

@@ -5,6 +5,9 @@ Glossary: S steps logged, D datasets.
 
 from __future__ import annotations
 
+import html
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -42,35 +45,83 @@ def unit_of_tokens(tokens: float) -> tuple[float, str]:
     return 1.0, "tokens"
 
 
+LABEL_ROWS = 3
+"""Rows that the names of phases may take above a chart."""
+NARROW = 520
+"""Width in pixels of a plot in a narrow window: names that fit side by side there fit everywhere."""
+
+
+def label(name: str, limit: int = 40) -> str:
+    """Return a name as Plotly shows it literally: its markup escaped, cut where it is very long."""
+    return html.escape(name if len(name) <= limit else name[: limit - 1] + "…", quote=False)
+
+
+def label_rows(centres: Sequence[float], names: Sequence[str]) -> list[int | None]:
+    """Spread names over rows so that none covers another; ``None`` for a name that finds no room.
+
+    Args:
+      centres: where each name stands, from 0 to 1, ascending.
+      names: as they are shown.
+    """
+    taken = [-1.0] * LABEL_ROWS
+    rows: list[int | None] = []
+    for centre, name in zip(centres, names, strict=True):
+        half = 7 * len(name) / NARROW / 2
+        row = next((row for row, right in enumerate(taken) if right <= centre - half), None)
+        if row is not None:
+            taken[row] = centre + half + 8 / NARROW
+        rows.append(row)
+    return rows
+
+
 def _figure(plan: Plan, title: str, *, y_title: str, height: int = 340) -> tuple[go.Figure, float]:
     """Return an empty figure with the phases shaded, and the divisor of its token axis."""
     divisor, unit = unit_of_tokens(plan.phases[-1].end * plan.sequence_length)
     figure = go.Figure()
+    whole = plan.phases[-1].end
+    names = [label(phase.name, 24) for phase in plan.phases]
+    rows = label_rows([(phase.start + phase.end) / 2 / whole for phase in plan.phases], names)
+    top = 15 * max((row for row in rows if row is not None), default=0)
     for index, phase in enumerate(plan.phases):
         start, end = (position * plan.sequence_length / divisor for position in (phase.start, phase.end))
         figure.add_vrect(x0=start, x1=end, fillcolor=SHADES[index % 2], line_width=0, layer="below")
         if index:
             figure.add_vline(x=start, line={"color": INK, "width": 1, "dash": "dot"})
-        figure.add_annotation(
-            x=(start + end) / 2,
-            y=1.0,
-            yref="paper",
-            yanchor="bottom",
-            text=phase.name,
-            showarrow=False,
-            font={"size": 12},
-        )
+        if (row := rows[index]) is not None:
+            figure.add_annotation(
+                x=(start + end) / 2,
+                y=1.0,
+                yref="paper",
+                yanchor="bottom",
+                yshift=15 * row,
+                text=names[index],
+                showarrow=False,
+                font={"size": 12},
+            )
     figure.update_layout(
-        title={"text": title, "x": 0.0, "xanchor": "left", "y": 0.97, "font": {"size": 16}},
-        height=height,
-        margin={"l": 64, "r": 64, "t": 70, "b": 46},
+        title={
+            "text": title,
+            "x": 0.0,
+            "xanchor": "left",
+            "y": 1.0,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"t": 10},
+            "font": {"size": 16},
+        },
+        height=height + 40 + top,
+        # The same on all charts, so that one moment of the run stands at one place on the page.
+        margin={"l": 70, "r": 70, "t": 64 + top, "b": 50},
         template="plotly_white",
         font={"family": "system-ui, sans-serif", "color": INK, "size": 13},
         hovermode="x unified",
-        legend={"orientation": "v", "x": 1.04, "y": 1.0},
+        showlegend=True,
+        legend={"orientation": "h", "x": 0.0, "y": 0.0, "yref": "container", "yanchor": "bottom"},
     )
     figure.update_xaxes(
-        title=unit, range=[0, plan.phases[-1].end * plan.sequence_length / divisor], gridcolor=GRID
+        title={"text": unit, "standoff": 6},
+        range=[0, plan.phases[-1].end * plan.sequence_length / divisor],
+        gridcolor=GRID,
     )
     figure.update_yaxes(title=y_title, gridcolor=GRID)
     return figure, divisor
@@ -104,15 +155,22 @@ def loss(run: RunRecords) -> go.Figure:
 def bits_per_byte(run: RunRecords) -> go.Figure:
     """Held-out bits per byte of each corpus: hot weights solid, EMA dashed."""
     figure, divisor = _figure(
-        run.plan, "Held-out bits per byte, hot (solid) and EMA (dashed)", y_title="bits per byte", height=400
+        run.plan, "Held-out bits per byte: hot solid, EMA dashed", y_title="bits per byte", height=400
     )
     hot, ema = run.bits_per_byte("hot"), run.bits_per_byte("ema")
     colours = colour(list(hot))
     later = [value for tokens, values in hot.values() for value in values[len(values) // 10 :]]
-    for label, group, dash in (("", hot, "solid"), (" (EMA)", ema, "dash")):
+    for suffix, group, dash in (("", hot, "solid"), (" (EMA)", ema, "dash")):
         for name, (tokens, values) in group.items():
             line = {"color": colours.get(name, INK), "width": 2, "dash": dash}
-            figure.add_scatter(x=tokens / divisor, y=values, name=f"{name}{label}", mode="lines", line=line)
+            figure.add_scatter(
+                x=tokens / divisor,
+                y=values,
+                name=f"{label(name)}{suffix}",
+                mode="lines+markers",
+                line=line,
+                marker={"size": 4},
+            )
     if later:
         figure.update_yaxes(range=[min(later) * 0.95, max(later) * 1.05])
     return figure
@@ -142,7 +200,6 @@ def schedule(run: RunRecords) -> go.Figure:
             "showgrid": False,
             "tickvals": sorted({phase.batch_size for phase in run.plan.phases}),
         },
-        legend={"x": 1.12},
     )
     return figure
 
@@ -166,7 +223,7 @@ def mixture(run: RunRecords) -> go.Figure:
             figure.add_scatter(
                 x=x,
                 y=y,
-                name=dataset.name,
+                name=label(dataset.name),
                 stackgroup="one",
                 line={"width": 0.5, "color": colours[dataset.name]},
                 hovertemplate="%{y:.1%}",
@@ -193,6 +250,6 @@ def epochs(run: RunRecords) -> go.Figure:
         for index, dataset in enumerate(run.plan.datasets):
             y = consumed[:, index] / dataset.windows
             figure.add_scatter(
-                x=tokens, y=y, name=dataset.name, line={"color": colours[dataset.name], "width": 2}
+                x=tokens, y=y, name=label(dataset.name), line={"color": colours[dataset.name], "width": 2}
             )
     return figure

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import importlib.resources
-import itertools
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ import plotly.graph_objects as go
 import plotly.offline
 
 from tootsie.train.report import charts
+from tootsie.train.report.documents import count_documents
 from tootsie.train.report.records import RunRecords, realised
 
 
@@ -24,9 +24,11 @@ def text(value: object) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], text_columns: Sequence[int] = (0,)) -> str:
     """Return an HTML table; columns in ``text_columns`` are left-aligned, the others hold numbers."""
+    hashes = [column for column, name in enumerate(head) if name == "hash"]
 
     def cell(tag: str, column: int, value: object) -> str:
         kind = ' class="text"' if column in text_columns else ""
+        kind = ' class="text hash"' if column in hashes and tag == "td" else kind
         return f"<{tag}{kind}>{text(value)}</{tag}>"
 
     header = "".join(cell("th", column, value) for column, value in enumerate(head))
@@ -43,7 +45,7 @@ def figure(chart: go.Figure, name: str) -> str:
         full_html=False,
         include_plotlyjs=False,
         div_id=name,
-        config={"displaylogo": False, "responsive": True},
+        config={"displaylogo": False, "responsive": True, "modeBarButtons": [["toImage", "resetScale2d"]]},
     )
 
 
@@ -58,8 +60,8 @@ def cards(run: RunRecords) -> str:
     last = run.train[-1] if run.train else {}
     entries = [
         ("parameters", f"{run.config['parameters']:,}" if "parameters" in run.config else "–"),
-        ("steps", f"{last.get('step', 0):,} of {run.plan.total_steps:,}"),
-        ("tokens seen", tokens(last.get("tokens", 0))),
+        (f"of {run.plan.total_steps:,} steps", f"{last.get('step', 0):,}"),
+        ("tokens seen", tokens(last.get("tokens", 0)).removesuffix(" tokens")),
         ("training loss, last 20 steps", f"{np.nanmean(run.series('loss')[-20:]):.4f}" if run.train else "–"),
     ]
     for name, (_, values) in run.bits_per_byte("ema").items():
@@ -133,14 +135,19 @@ def consumed(run: RunRecords) -> str:
     """How much of each corpus the run has read."""
     if not run.train:
         return "<p>Nothing yet.</p>"
-    rows = []
+    rows, missing = [], []
+    total = int(run.consumed()[-1].sum())
     for index, dataset in enumerate(run.plan.datasets):
         drawn = int(run.consumed()[-1, index])
         seen = min(1.0, drawn / dataset.windows)
+        met = count_documents(run.plan, dataset, run.caches[dataset.name], drawn, total)
+        if met.documents is None:
+            missing.append(f"{dataset.name}: {met.why_not}.")
         rows.append(
             [
                 dataset.name,
                 f"{dataset.documents:,}",
+                "–" if met.documents is None else f"{met.documents:,}",
                 tokens(dataset.tokens),
                 f"{drawn:,}",
                 tokens(drawn * run.plan.sequence_length),
@@ -151,28 +158,35 @@ def consumed(run: RunRecords) -> str:
     head = [
         "dataset",
         "documents in it",
+        "consumed",
         "size",
         "sequences drawn",
         "tokens drawn",
         "epochs",
         "of its windows seen",
     ]
-    command = f"tootsie mix trace {run.config['run']['plan']} --step {max(0, run.train[-1]['step'] - 1)}"
-    return table(head, rows) + f"<p class='note'>The documents of any step: <code>{text(command)}</code></p>"
+    command = f"tootsie mix trace {run.plan_url} --step {max(0, run.train[-1]['step'] - 1)}"
+    note = "A document counts as consumed when a sequence with at least one of its tokens was drawn."
+    return (
+        table(head, rows)
+        + f"<p class='note'>{text(' '.join([note, *missing]))}</p>"
+        + f"<p class='note'>The documents of any step: <code>{text(command)}</code></p>"
+    )
 
 
 def evaluation(run: RunRecords) -> str:
     """First and last held-out bits per byte, and the fall within each phase."""
     rows = []
-    boundaries = [phase.end * run.plan.sequence_length for phase in run.plan.phases]
+    ends = [phase.end * run.plan.sequence_length for phase in run.plan.phases]
     for weights in ("hot", "ema"):
         for name, (at, values) in run.bits_per_byte(weights).items():
-            ends = [
-                values[np.searchsorted(at, b, side="right") - 1] for b in boundaries if at[0] <= b <= at[-1]
-            ]
-            marks = [values[0], *ends]
-            falls = [f"{after - before:+.4f}" for before, after in itertools.pairwise(marks)]
-            falls += ["–"] * (len(boundaries) - len(falls))
+            falls, start = [], 0.0
+            for end in ends:
+                before = max(0, int(np.searchsorted(at, start, side="right")) - 1)
+                after = int(np.searchsorted(at, end, side="right")) - 1
+                whole = at[-1] >= end and at[before] < end
+                falls.append(f"{values[after] - values[before]:+.4f}" if whole else "–")
+                start = end
             rows.append([name, weights, f"{values[0]:.4f}", *falls, f"{values[-1]:.4f}"])
     head = [
         "held-out set",
@@ -181,6 +195,8 @@ def evaluation(run: RunRecords) -> str:
         *[f"in {phase.name}" for phase in run.plan.phases],
         "at last",
     ]
+    if not rows:
+        return "<p>No held-out sets were given, or none is measured yet.</p>"
     return table(head, rows, (0, 1))
 
 
@@ -214,21 +230,14 @@ def provenance(run: RunRecords) -> str:
     )
     for dataset in run.plan.datasets:
         ledger = run.ledgers.get(dataset.name)
-        made_by = ledger["code_version"] if ledger else "its ledger is not at hand"
+        made_by = ledger.code_version if ledger else "its ledger is not at hand"
         rows.append([f"cache {dataset.name}", f"{dataset.tokens:,} tokens", dataset.ledger_sha256, made_by])
-        for source in ledger["sources"] if ledger else ():
-            documents = sum(file["documents"] for file in source["files"])
-            what = f"{documents:,} documents in {len(source['files'])} files"
-            rows.append(
-                [
-                    f"corpus {source['source']}",
-                    what,
-                    source["manifest_sha256"] or "",
-                    source.get("code_version") or "",
-                ]
-            )
-            for dump in source.get("inputs", ()):
-                rows.append(["dump", f"{dump['path']}, {dump['size']:,} bytes", dump["sha256"], ""])
+        for source in ledger.sources if ledger else ():
+            documents = sum(file.documents for file in source.files)
+            what = f"{documents:,} documents in {len(source.files)} files"
+            made = source.code_version or ""
+            rows.append([f"corpus {source.source}", what, source.manifest_sha256 or "", made])
+            rows += [["dump", f"{dump.path}, {dump.size:,} bytes", dump.sha256, ""] for dump in source.inputs]
     configuration = json.dumps(run.config, indent=1, ensure_ascii=False)
     return (
         table(["artefact", "what", "hash", "made by"], rows, (0, 1, 2, 3))

@@ -5,16 +5,20 @@ Glossary: S steps logged, D datasets, P phases.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.plan import Plan
+from tootsie.tokenize.ledger import Ledger, load_ledger
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,8 +37,12 @@ class RunRecords:
     """Rows of kind ``evaluation``, by step."""
     samples: list[dict[str, Any]]
     """Rows of ``samples.jsonl``."""
-    ledgers: dict[str, dict[str, Any]]
-    """Ledger of each dataset's cache, by dataset name; missing where the cache is not at hand."""
+    caches: dict[str, str]
+    """URL of each dataset's cache, by dataset name."""
+    ledgers: dict[str, Ledger]
+    """Ledger of each dataset's cache, by dataset name; missing where the cache is not at hand or is another one now."""
+    plan_url: str
+    """Where the plan lies."""
 
     def series(self, key: str) -> np.ndarray:
         """Return one training metric as float64[S], NaN where a row lacks it."""
@@ -67,16 +75,101 @@ class Realised:
     epochs: float
 
 
-def read_json_lines(url: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a jsonl file, nothing where it does not exist."""
-    if storage.exists(url):
-        for number, line in enumerate(storage.read_lines(url), 1):
-            try:
-                yield json.loads(line)
-            except json.JSONDecodeError as error:
-                raise ArtefactError(
-                    f"not JSON: {error}", file=f"{url}:{number}", remedy="Resume the run"
-                ) from None
+class _Row(BaseModel):
+    """What the page needs of a line; other fields may follow."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Train(_Row):
+    step: int
+    position: int
+    tokens: int
+    phase: str
+    loss: float
+    learning_rate: float
+    batch_size: int
+    consumed: dict[str, int]
+
+
+class _Evaluation(_Row):
+    step: int
+    tokens: int
+    weights: Literal["hot", "ema"]
+    dataset: str
+    bits_per_byte: float
+
+
+class _Sample(_Row):
+    step: int
+    weights: Literal["hot", "ema"]
+    prompt: str
+    text: str
+
+
+class _RunFile(_Row):
+    plan: str
+    out: str
+    caches: dict[str, str] = {}
+
+
+class _PlanName(_Row):
+    hash: str
+
+
+class _Config(_Row):
+    run: _RunFile
+    plan: _PlanName
+
+
+_KINDS: dict[str, type[_Row]] = {"train": _Train, "evaluation": _Evaluation}
+
+
+def read_json_lines(url: str, kinds: dict[str, type[_Row]] | type[_Row]) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a jsonl file, nothing where it does not exist.
+
+    Args:
+      url: of the file.
+      kinds: what each line must hold: one model, or one for each value of the line's ``kind``.
+
+    Raises:
+      ArtefactError: a line is not JSON, or lacks a field.
+    """
+    if not storage.exists(url):
+        return
+    for number, line in enumerate(storage.read_lines(url), 1):
+        where, remedy = f"{url}:{number}", "Resume the run: it mends the file, or tells what to do"
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise ArtefactError(f"not JSON: {error}", file=where, remedy=remedy) from None
+        kind = row.get("kind") if isinstance(row, dict) else None
+        model = kinds.get(str(kind)) if isinstance(kinds, dict) else kinds
+        if model is None:
+            raise ArtefactError("not a line of a run", file=where, field="kind", value=kind, remedy=remedy)
+        _check(model, row, where, remedy)
+        yield row
+
+
+def _check(model: type[_Row], value: Any, where: str, remedy: str) -> Any:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or None
+        raise ArtefactError(first["msg"], file=where, field=field, remedy=remedy) from None
+
+
+def moved_with(folder: str, out: str, path: str) -> str:
+    """Return ``path`` of a run file as it lies from here, now that the run which it called ``out`` is at ``folder``.
+
+    A run, its plan and its caches are often moved together, and the page may be made from another working folder. So the
+    place relative to the run counts, where something is there; else the path as it was.
+    """
+    if "://" in path or "://" in folder or os.path.isabs(path) != os.path.isabs(out):
+        return path
+    relocated = os.path.normpath(os.path.join(folder, os.path.relpath(path, out)))
+    return relocated if storage.exists(relocated) else path
 
 
 def read_run(folder: str) -> RunRecords:
@@ -90,22 +183,47 @@ def read_run(folder: str) -> RunRecords:
         raise ArtefactError(
             "not the folder of a run", file=folder, field="config.json", remedy="Give the `out` of a run file"
         )
-    config = json.loads(storage.read_bytes(url))
-    plan = Plan.load(config["run"]["plan"])
-    rows = list(read_json_lines(storage.join(folder, "metrics.jsonl")))
-    ledgers = {}
+    try:
+        config = json.loads(storage.read_bytes(url))
+    except ValueError as error:
+        raise ArtefactError(
+            f"not JSON: {error}", file=url, remedy="Resume the run: it writes it anew"
+        ) from None
+    if not isinstance(config, dict):
+        raise ArtefactError(
+            "not the configuration of a run", file=url, remedy="Resume the run: it writes it anew"
+        )
+    checked = _check(_Config, config, url, "Give the folder that a run file calls 'out'")
+    plan_url = moved_with(folder, checked.run.out, checked.run.plan)
+    plan = Plan.load(plan_url)
+    if plan.hash != checked.plan.hash:
+        raise ArtefactError(
+            "the plan was compiled anew since the run began",
+            file=plan_url,
+            field="hash",
+            value=plan.hash,
+            remedy=f"The run follows {checked.plan.hash}: restore that plan",
+        )
+    rows = list(read_json_lines(storage.join(folder, "metrics.jsonl"), _KINDS))
+    caches, ledgers = {}, {}
     for dataset in plan.datasets:
-        ledger = storage.join(dataset.cache, "ledger.json")
-        if storage.exists(ledger):
-            ledgers[dataset.name] = json.loads(storage.read_bytes(ledger))
+        moved = checked.run.caches.get(dataset.name)
+        cache = dataset.cache if moved is None else moved_with(folder, checked.run.out, moved)
+        caches[dataset.name] = cache
+        with contextlib.suppress(ArtefactError):
+            ledger, digest = load_ledger(cache)
+            if digest == dataset.ledger_sha256:
+                ledgers[dataset.name] = ledger
     return RunRecords(
         folder=folder,
         config=config,
         plan=plan,
         train=[row for row in rows if row["kind"] == "train"],
         evaluations=[row for row in rows if row["kind"] == "evaluation"],
-        samples=list(read_json_lines(storage.join(folder, "samples.jsonl"))),
+        samples=list(read_json_lines(storage.join(folder, "samples.jsonl"), _Sample)),
+        caches=caches,
         ledgers=ledgers,
+        plan_url=plan_url,
     )
 
 

@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tootsie.datasets.accounting import Accounting
+from tootsie.datasets.errors import UserError
+from tootsie.datasets.manifest import Manifest, write_manifest
+from tootsie.train.demo import walk
+
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
@@ -32,3 +37,18 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path, pr
         assert needed in names
     page = (tmp_path / "disturbed" / "report.html").read_text()
     assert "http://" not in page.split("</script>", 1)[1]
+
+
+def test_a_demo_of_other_code_is_refused_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    walk.refuse_other_code()
+    manifest = Manifest(
+        source="arxiv", code_version="0+other", settings={}, inputs=(), files=(), accounting=Accounting()
+    )
+    write_manifest("documents/arxiv", manifest)
+    with pytest.raises(
+        UserError, match=r"code_version: the code has changed since this demo began.*'0\+other'.*delete"
+    ):
+        walk.refuse_other_code()

@@ -68,7 +68,14 @@ def run_folder(plan: Plan, tmp_path: Path) -> Path:
     plan_url = str(tmp_path / "plan.json")
     plan.save(plan_url)
     (folder / "config.json").write_text(
-        json.dumps({"run": {"plan": plan_url}, "parameters": 1234, "code_version": "1"})
+        json.dumps(
+            {
+                "run": {"plan": plan_url, "out": str(folder)},
+                "plan": {"hash": plan.hash},
+                "parameters": 1234,
+                "code_version": "1",
+            }
+        )
     )
     order = Order(plan)
     rows = []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tootsie.train.report.page import render
+from tootsie.train.report.page import evaluation, render
 from tootsie.train.report.records import read_run
 
 
@@ -72,3 +72,31 @@ def test_a_browser_draws_every_chart(run_folder: Path, tmp_path: Path) -> None:
     shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     assert shown.count('<svg class="main-svg"') >= 5
     assert shown.count('class="fills"') >= 1
+
+
+def test_an_average_that_begins_late_is_told_under_its_own_phases(run_folder: Path) -> None:
+    path = run_folder / "metrics.jsonl"
+    kept = [
+        line
+        for line in path.read_text().splitlines(keepends=True)
+        if '"weights": "ema"' not in line or int(re.findall(r'"step": (\d+)', line)[0]) > 10
+    ]
+    path.write_text("".join(kept))
+    shown = evaluation(read_run(str(run_folder)))
+    row = next(line for line in shown.splitlines() if "papers" in line and "ema" in line)
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", row)
+    assert cells[2:] == ["2.0000", "–", "-0.4000", "1.6000"], "at first, stable, cooldown, at last"
+
+
+def test_a_run_without_held_out_sets_or_of_one_step_has_a_page(run_folder: Path) -> None:
+    path = run_folder / "metrics.jsonl"
+    rows = [line for line in path.read_text().splitlines(keepends=True) if '"kind": "train"' in line]
+    path.write_text("".join(rows))
+    assert "No held-out sets were given" in render(read_run(str(run_folder)))
+    path.write_text(rows[0])
+    assert "of 15 steps" in render(read_run(str(run_folder)))
+
+
+def test_documents_that_cannot_be_counted_say_why(run_folder: Path) -> None:
+    page = body(render(read_run(str(run_folder))))
+    assert "&lt;answers&gt;: its cache is not at hand: no ledger" in page

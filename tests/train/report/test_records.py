@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tootsie.datasets.errors import ArtefactError
+from tootsie.mixtures.plan import Plan
 from tootsie.train.report.records import read_run, realised
 
 
@@ -48,4 +50,42 @@ def test_what_is_no_run_is_refused(tmp_path: Path, run_folder: Path) -> None:
     with (run_folder / "metrics.jsonl").open("a") as stream:
         stream.write("{half")
     with pytest.raises(ArtefactError, match=r"metrics\.jsonl:\d+"):
+        read_run(str(run_folder))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("config.json", "{", r"config\.json: not JSON"),
+        ("config.json", "[]", r"config\.json: not the configuration of a run"),
+        ("config.json", '{"model_type": "llama"}', r"config\.json: run: Field required"),
+        ("metrics.jsonl", "[]\n", r"metrics\.jsonl:1: kind: not a line of a run"),
+        ("metrics.jsonl", '{"kind": "train"}\n', r"metrics\.jsonl:1: step: Field required"),
+        ("samples.jsonl", "3\n", r"samples\.jsonl:1: Input should be"),
+    ],
+)
+def test_damaged_files_are_named(run_folder: Path, name: str, content: str, message: str) -> None:
+    (run_folder / name).write_text(content)
+    with pytest.raises(ArtefactError, match=message):
+        read_run(str(run_folder))
+
+
+def test_a_run_that_was_moved_with_its_plan_is_found(
+    run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = json.loads((run_folder / "config.json").read_text())
+    config["run"] = {
+        "plan": "plan.json",
+        "out": "run",
+    }  # as a run file that was named without a folder leaves it
+    (run_folder / "config.json").write_text(json.dumps(config))
+    monkeypatch.chdir("/")
+    assert read_run(str(run_folder)).plan_url == str(tmp_path / "plan.json")
+
+
+def test_a_plan_that_was_compiled_anew_is_refused(run_folder: Path, tmp_path: Path, plan: Plan) -> None:
+    plan.model_copy(update={"seed": 2}).sealed().save(str(tmp_path / "plan.json"))
+    with pytest.raises(
+        ArtefactError, match=r"plan\.json: hash: the plan was compiled anew since the run began"
+    ):
         read_run(str(run_folder))
