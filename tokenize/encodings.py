@@ -17,6 +17,8 @@ VOCABULARIES = Path(__file__).parent / "vocabularies"
 
 LLAMA3_RANKS = 128_000
 LLAMA3_SPECIALS = 256
+LLAMA3_SHA256 = "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55"
+"""Of the ``tokenizer.model`` that Meta released with Llama 3, 3.1, 3.2 and 3.3."""
 LLAMA3_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -93,13 +95,23 @@ def llama3(location: str | None, add_bos: bool | None, add_eos: bool | None) -> 
                 remedy='Run: pip install "tootsie[llama3]", or name the file: llama3:/path/to/tokenizer.model',
             )
         location = str(found)
-    ranks = parse_ranks(storage.read_bytes(location), location)
+    content = storage.read_bytes(location)
+    ranks = parse_ranks(content, location)
     if len(ranks) != LLAMA3_RANKS:
         raise InputError(
             f"Llama 3 has {LLAMA3_RANKS:,} ranks",
             file=location,
             value=len(ranks),
             remedy="Is it the tokenizer.model of Llama 3 (not Llama 2), and whole?",
+        )
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != LLAMA3_SHA256:
+        raise InputError(
+            "not the ranks of Llama 3, though as many",
+            file=location,
+            field="sha256",
+            value=digest,
+            remedy=f"The file that Meta released has {LLAMA3_SHA256}: fetch it again",
         )
     rest = LLAMA3_SPECIALS - len(_LLAMA3_NAMED_SPECIALS)
     names = [*_LLAMA3_NAMED_SPECIALS, *(f"reserved_special_token_{2 + number}" for number in range(rest))]

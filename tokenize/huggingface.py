@@ -11,7 +11,8 @@ import numpy as np
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError, InputError, SpecError
-from tootsie.tokenize.identity import Tokenizer, without_surrogates
+from tootsie.datasets.json_text import parse_json
+from tootsie.tokenize.identity import GOLDEN_DOCUMENT, Tokenizer, without_surrogates
 
 EOS_NAMES = ("<|end_of_text|>", "<|endoftext|>", "</s>", "<eos>")
 """Names taken for EOS when no ``tokenizer_config.json`` lies beside the file."""
@@ -47,13 +48,14 @@ class HuggingFaceTokenizer(Tokenizer):
         self.engine_version = tokenizers.__version__
         content = storage.read_bytes(location)
         try:
-            description = json.loads(content)
+            description = parse_json(content)
             self._tokenizer = tokenizers.Tokenizer.from_str(content.decode())
         except Exception as error:  # the package raises bare Exception
             raise InputError("not a tokenizer.json", file=location, value=str(error)) from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # special-token text is ordinary text
+        self._refuse_loss(location)
         self._byte_level = any(
             '"ByteLevel"' in json.dumps(description.get(part)) for part in ("pre_tokenizer", "decoder")
         )
@@ -94,6 +96,26 @@ class HuggingFaceTokenizer(Tokenizer):
             add_bos=add_bos,
             add_eos=add_eos is not False,
         )
+
+    def _refuse_loss(self, location: str) -> None:
+        """Refuse a vocabulary with neither bytes nor an unknown token: letters and digits would vanish without a trace."""
+        kept = bytearray(len(GOLDEN_DOCUMENT))
+        try:
+            offsets = self._tokenizer.encode(GOLDEN_DOCUMENT, add_special_tokens=False).offsets
+        except Exception as error:  # the package raises bare Exception
+            raise InputError("it cannot encode every text", file=location, value=str(error)) from None
+        for start, stop in offsets:
+            kept[start:stop] = b"\1" * (stop - start)
+        lost = {
+            char for char, there in zip(GOLDEN_DOCUMENT, kept, strict=True) if char.isalnum() and not there
+        }
+        if lost:
+            raise InputError(
+                "the vocabulary leaves out characters that it does not know, without a trace",
+                file=location,
+                value="".join(sorted(lost))[:20],
+                remedy="Use a tokenizer with byte fallback or an unknown token",
+            )
 
     def encode_array(self, text: str) -> np.ndarray:
         """Return the ids of ``text``, uint32[n], without BOS and EOS."""
@@ -136,7 +158,7 @@ def _config_beside(location: str) -> dict[str, Any]:
     if not storage.exists(url):
         return {}
     try:
-        config = json.loads(storage.read_bytes(url))
+        config = parse_json(storage.read_bytes(url))
     except ValueError as error:
         raise InputError("not JSON", file=url, value=str(error)) from None
     return config if isinstance(config, dict) else {}

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
+from tootsie.datasets.provenance import fingerprint
 from tootsie.tokenize.build_key import PROGRESS, Split
 from tootsie.tokenize.hold_out import is_held_out
 from tootsie.tokenize.identity import TokenizerIdentity, require_same
@@ -55,6 +56,16 @@ class Receipt(BaseModel):
     counters: dict[str, int]
     first_tokens: dict[int, int]
     last_tokens: dict[int, int]
+    hash: str = ""
+    """SHA-256 of the canonical JSON of all other fields; set by :meth:`sealed`."""
+
+    def content_hash(self) -> str:
+        """Return what :attr:`hash` must be."""
+        return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
+
+    def sealed(self) -> Receipt:
+        """Return the receipt with its hash."""
+        return self.model_copy(update={"hash": self.content_hash()})
 
 
 def build_run(tasks: Sequence[ShardTask]) -> list[str]:
@@ -100,7 +111,7 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
         first_tokens=shard.writer.first_tokens,
         last_tokens=shard.writer.last_tokens,
     )
-    storage.write_bytes(receipt_url(task.folder, task.path), receipt.model_dump_json().encode())
+    storage.write_bytes(receipt_url(task.folder, task.path), receipt.sealed().model_dump_json().encode())
     return task.path
 
 
@@ -119,5 +130,6 @@ def read_receipt(task: ShardTask) -> Receipt | None:
         receipt = Receipt.model_validate_json(storage.read_bytes(url))
     except ValidationError:
         return None
-    whole = receipt.build == task.build and receipt.entry.path == task.path
+    whole = receipt.hash == receipt.content_hash() and receipt.build == task.build
+    whole = whole and receipt.entry.path == task.path
     return receipt if whole and xxh3_128(shard) == receipt.entry.xxh3_128 else None

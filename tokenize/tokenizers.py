@@ -79,6 +79,13 @@ def tokenizer_of(identity: TokenizerIdentity, *, file: str, name: str | None = N
       ArtefactError: the tokenizer at hand has another fingerprint.
       SpecError: it can't be loaded by that name.
     """
-    tokenizer = load_tokenizer(name or identity.name, add_bos=identity.add_bos, add_eos=identity.add_eos)
+    location = name or identity.name
+    try:
+        tokenizer = load_tokenizer(location, add_bos=identity.add_bos, add_eos=identity.add_eos)
+    except SpecError as error:
+        if error.field != "add_bos":
+            raise
+        # A vocabulary without a BOS, where the artefact's begins documents with one.
+        tokenizer = load_tokenizer(location, add_eos=identity.add_eos)
     require_same(tokenizer.identity, identity, file)
     return tokenizer

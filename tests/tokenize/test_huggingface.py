@@ -72,3 +72,41 @@ def test_a_foreign_json_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"a": 1}')
     with pytest.raises(InputError, match=r"not a tokenizer\.json"):
         load_tokenizer(str(tmp_path / "x.json"))
+
+
+def save(folder: Path, model: dict[str, object]) -> str:
+    folder.mkdir()
+    (folder / "tokenizer.json").write_text(json.dumps({"version": "1.0", "model": model}))
+    (folder / "tokenizer_config.json").write_text('{"eos_token": "</s>"}')
+    return str(folder / "tokenizer.json")
+
+
+def test_a_vocabulary_that_drops_characters_without_a_trace_is_refused(tmp_path: Path) -> None:
+    vocabulary = {"a": 0, "</s>": 1, "[UNK]": 2}
+    path = save(tmp_path / "lossy", {"type": "BPE", "vocab": vocabulary, "merges": []})
+    with pytest.raises(
+        InputError, match=r"lossy/tokenizer\.json: the vocabulary leaves out characters .*\(found '0123"
+    ):
+        load_tokenizer(path)
+    path = save(
+        tmp_path / "unknown", {"type": "BPE", "vocab": vocabulary, "merges": [], "unk_token": "[UNK]"}
+    )
+    assert load_tokenizer(path).encode("ab") == [0, 2]
+    model = {
+        "type": "WordPiece",
+        "vocab": vocabulary,
+        "unk_token": "<none>",
+        "continuing_subword_prefix": "##",
+    }
+    path = save(tmp_path / "failing", {**model, "max_input_chars_per_word": 100})
+    with pytest.raises(InputError, match="it cannot encode every text"):
+        load_tokenizer(path)
+
+
+def test_a_damaged_config_is_named(tmp_path: Path) -> None:
+    path = save(
+        tmp_path / "deep", {"type": "BPE", "vocab": {"a": 0, "</s>": 1}, "merges": [], "unk_token": "a"}
+    )
+    (tmp_path / "deep" / "tokenizer_config.json").write_text("[" * 100_000)
+    with pytest.raises(InputError, match=r"tokenizer_config\.json: not JSON \(found 'nested too deep'\)"):
+        load_tokenizer(path)

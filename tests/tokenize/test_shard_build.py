@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,13 @@ def test_only_a_whole_shard_of_the_same_build_counts_as_done(task: ShardTask) ->
     storage.write_bytes(receipt_url(task.folder, task.path), b"{")
     assert read_receipt(task) is None
     build_shard(task)
+    assert read_receipt(task) is not None
+    content = storage.read_bytes(receipt_url(task.folder, task.path))
+    edited = json.loads(content)
+    edited["entry"]["tokens"] += 1
+    storage.write_bytes(receipt_url(task.folder, task.path), json.dumps(edited).encode())
+    assert read_receipt(task) is None
+    storage.write_bytes(receipt_url(task.folder, task.path), content)
     assert read_receipt(task) is not None
     storage.remove(storage.join(task.folder, task.path))
     assert read_receipt(task) is None

@@ -58,6 +58,10 @@ def test_the_path_is_no_part_of_the_identity(tmp_path: Path) -> None:
     (tmp_path / "cut.model").write_bytes(model.read_bytes()[:-100])
     with pytest.raises(InputError, match=r"cut.model"):
         load_tokenizer(f"llama3:{tmp_path / 'cut.model'}")
+    swapped = model.read_bytes().replace(b" 100000\n", b" -\n").replace(b" 100001\n", b" 100000\n")
+    (tmp_path / "swapped.model").write_bytes(swapped.replace(b" -\n", b" 100001\n"))
+    with pytest.raises(InputError, match=r"swapped.model: sha256: not the ranks of Llama 3, though as many"):
+        load_tokenizer(f"llama3:{tmp_path / 'swapped.model'}")
 
 
 def test_loading_llama3_imports_nothing_of_the_package() -> None:
@@ -105,3 +109,10 @@ def test_the_tokenizer_of_an_artefact() -> None:
     assert tokenizer_of(identity, file="cache").identity == identity
     with pytest.raises(ArtefactError, match="another tokenizer"):
         tokenizer_of(identity.model_copy(update={"fingerprint": "0" * 64}), file="cache")
+    other = identity.model_copy(
+        update={"name": "llama3", "bos_id": 1, "add_bos": True, "fingerprint": "0" * 64}
+    )
+    with pytest.raises(
+        ArtefactError, match=r"made by another tokenizer \(llama3, the one at hand is tootsie-16k\)"
+    ):
+        tokenizer_of(other, file="cache", name="tootsie-16k")
