@@ -56,10 +56,12 @@ def open_inputs(run: RunFile, file: str) -> Inputs:
         if dataset.name in used
     }
     sampler = Sampler(plan, caches)  # compares each cache with what the plan was compiled from
-    held_out = [
-        open_held_out(name, TokenCache.open(url), url, plan, run.evaluation)
-        for name, url in run.evaluation.sets.items()
-    ]
+    held_out = []
+    for name, url in run.evaluation.sets.items():
+        cache = TokenCache.open(url)
+        held_out.append(open_held_out(name, cache, url, plan, run.evaluation))
+        for dataset, trained in caches.items():
+            refuse_leak(name, url, cache.ledger, dataset, trained.ledger)
     tokenizer = tokenizer_of(plan.tokenizer, file=run.plan) if run.samples.prompts else None
     return Inputs(plan, sampler, held_out, tokenizer, architecture)
 
@@ -84,6 +86,41 @@ def check_vocabulary(architecture: Architecture, plan: Any, file: str) -> None:
 def bos_of(tokenizer: Any) -> int | None:
     """Return the id that every document begins with, or ``None`` where the policy adds none."""
     return tokenizer.bos_id if tokenizer.add_bos else None
+
+
+def refuse_leak(name: str, url: str, held_out: Any, dataset: str, trained: Any) -> None:
+    """Refuse a held-out set whose documents are among those that are trained on, as far as the ledgers tell.
+
+    Two caches of the same corpus share no document only when one cut made both: documents are held out by a hash of their
+    id, so the validation split must have the seed of the train split, and not be larger than what that leaves out.
+
+    Args:
+      name: of the held-out set.
+      url: of its cache.
+      held_out: its ledger.
+      dataset: name of a dataset that is trained on.
+      trained: ledger of its cache.
+
+    Raises:
+      ArtefactError: both were made from one corpus, and not by one cut.
+    """
+    corpora = {source.manifest_sha256 for source in held_out.sources} - {None}
+    if not corpora & {source.manifest_sha256 for source in trained.sources}:
+        return
+    splits = (held_out.split, trained.split) == ("validation", "train")
+    cuts = [
+        (ledger.settings.get("seed"), ledger.settings.get("validation_fraction"))
+        for ledger in (held_out, trained)
+    ]
+    (seed, fraction), (train_seed, left_out) = cuts
+    if not splits or seed != train_seed or not 0 < (fraction or 0) <= (left_out or 0):
+        raise ArtefactError(
+            f"the held-out set {name!r} and the training data {dataset!r} are of one corpus and share documents",
+            file=url,
+            field=f"evaluation.sets.{name}",
+            value=f"{held_out.split} split of {fraction}, beside the {trained.split} split that leaves out {left_out}",
+            remedy="Give the validation split of the build that made the training cache",
+        )
 
 
 def open_held_out(name: str, cache: Any, url: str, plan: Any, settings: EvaluationSettings) -> HeldOut:

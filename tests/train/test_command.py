@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,13 +18,16 @@ import typer.main
 
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.command_line import run_command
+from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures import command as mixtures_command
 from tootsie.mixtures.plan import Plan
+from tootsie.tokenize.hold_out import is_held_out
 from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
 from tootsie.tokenize.shard_writer import shard_path, write_shard
 from tootsie.tokenize.tokenizers import load_tokenizer
 from tootsie.train.command import app
 from tootsie.train.export import read_export
+from tootsie.train.inputs import refuse_leak
 from tootsie.train.sole_trainer import sole_trainer
 
 SPEC = """
@@ -228,6 +233,38 @@ def test_held_out_data_that_is_trained_on_is_refused(capsys: pytest.CaptureFixtu
     Path("LEAK.yaml").write_text(RUN.replace("OUT", "leak").replace("caches/held-out", "caches/prose"))
     assert train("LEAK.yaml") == 2
     assert "the held-out set 'prose' is the training data 'prose'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("held_out", "trained", "leaks"),
+    [
+        (("validation", 0, 0.08), ("train", 0, 0.08), False),
+        (("validation", 0, 0.05), ("train", 0, 0.08), False),
+        (("validation", 0, 0.08), ("train", 0, 0.05), True),
+        (("validation", 1, 0.08), ("train", 0, 0.08), True),
+        (("validation", 0, 0.08), ("train", 0, 0.0), True),
+        (("train", 0, 0.0), ("train", 0, 0.08), True),
+    ],
+)
+def test_two_cuts_of_one_corpus_share_documents(
+    held_out: tuple[str, int, float], trained: tuple[str, int, float], *, leaks: bool
+) -> None:
+    def ledger(split: str, seed: int, fraction: float, corpus: str = "c" * 64) -> SimpleNamespace:
+        settings = {"seed": seed, "validation_fraction": fraction}
+        return SimpleNamespace(
+            split=split, settings=settings, sources=[SimpleNamespace(manifest_sha256=corpus)]
+        )
+
+    ids = [str(number) for number in range(2000)]
+
+    def documents(split: str, seed: int, fraction: float) -> set[str]:
+        return {name for name in ids if is_held_out(name, fraction, seed) == (split == "validation")}
+
+    assert bool(documents(*held_out) & documents(*trained)) == leaks
+    expected = pytest.raises(ArtefactError, match="share documents") if leaks else contextlib.nullcontext()
+    with expected:
+        refuse_leak("held", "url", ledger(*held_out), "data", ledger(*trained))
+    refuse_leak("held", "url", ledger(*held_out), "data", ledger(*trained, corpus="d" * 64))
 
 
 def test_a_vocabulary_that_is_not_the_plans_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,12 +61,12 @@ def label_rows(centres: Sequence[float], names: Sequence[str]) -> list[int | Non
 
     Args:
       centres: where each name stands, from 0 to 1, ascending.
-      names: as they are shown.
+      names: as :func:`label` gives them.
     """
     taken = [-1.0] * LABEL_ROWS
     rows: list[int | None] = []
     for centre, name in zip(centres, names, strict=True):
-        half = 7 * len(name) / NARROW / 2
+        half = 7 * len(html.unescape(name)) / NARROW / 2
         row = next((row for row, right in enumerate(taken) if right <= centre - half), None)
         if row is not None:
             taken[row] = centre + half + 8 / NARROW

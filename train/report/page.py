@@ -52,7 +52,7 @@ def figure(chart: go.Figure, name: str) -> str:
 def tokens(count: float) -> str:
     """Return a number of tokens as a person writes it."""
     divisor, unit = charts.unit_of_tokens(count)
-    return f"{count / divisor:.4g} {unit}"
+    return f"{count / divisor:.4g}\N{NO-BREAK SPACE}{unit}"
 
 
 def cards(run: RunRecords) -> str:
