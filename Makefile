@@ -52,7 +52,7 @@ kill-demo: setup  ## Kill the demo at 20 random moments and compare what it ends
 lock:  ## Write constraints.txt anew; run it with the oldest Python supported, so that the versions fit all
 	rm -rf .build/lock && $(PYTHON) -m venv .build/lock
 	.build/lock/bin/python -m pip install --quiet --editable '.[dev]'
-	.build/lock/bin/python -m pip freeze --exclude-editable | sort -f > constraints.txt
+	.build/lock/bin/python -m pip freeze --all --exclude-editable | grep -v "^pip==" | sort -f > constraints.txt
 
 sample: sample-arxiv sample-wikipedia sample-stackexchange  ## Rebuild the sample dumps from their sources
 

@@ -36,8 +36,13 @@ def stage_packages() -> dict[str, str]:
 
 
 PACKAGES = stage_packages()
-# ``python -m curate.markdownify`` outside a checkout: a launcher package that only starts the real one.
-LAUNCHERS = {"curate": "curate/launcher", "curate.markdownify": "curate/launcher/markdownify"}
+# Packages that only start another: ``python -m curate.markdownify`` outside a checkout, and ``python -m tootsie.<verb>`` for the
+# verbs of the command that are no folder's name.
+LAUNCHERS = {
+    "curate": "curate/launcher",
+    "curate.markdownify": "curate/launcher/markdownify",
+    **{f"tootsie.{verb}": f"datasets/launcher/{verb}" for verb in ("data", "demo", "mix", "report")},
+}
 
 setup(
     packages=[*PACKAGES, *LAUNCHERS],

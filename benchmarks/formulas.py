@@ -20,7 +20,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-# A sibling file bears the name of one of the peers: this folder must not come first on the path.
+import pages  # this folder's
+
+# A sibling file bears the name of one of the peers: from here on this folder must not come first on the path.
 sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
 
 SPANS = re.compile(r"(?<!\\)\$\$(.+?)(?<!\\)\$\$|(?<![\\$])\$(?!\$)((?:[^$\\]|\\.)+?)\$(?!\$)", re.DOTALL)
@@ -79,19 +81,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
-    data = parser.parse_args().data
-    if not data.is_dir():
-        raise SystemExit(f"no real pages at {data}: give --data")
-    pages = [
-        path.read_text(encoding="utf-8", errors="replace")
-        for path in sorted((data / "ar5iv").rglob("*.html"))
-    ]
-    total = sum(len(truths(page)) for page in pages)
-    print(f"{len(pages)} LaTeXML pages, {total:,} formulas")
+    pages.add_option(parser)
+    documents = pages.arxiv(parser.parse_args().data)
+    total = sum(len(truths(page)) for page in documents)
+    print(f"{len(documents)} LaTeXML pages, {total:,} formulas")
     print(f"  {'converter':14} {'kept':>6} {'share':>8}")
     for name, convert in converters().items():
-        count = sum(kept(truths(page), convert(page)) for page in pages)
+        count = sum(kept(truths(page), convert(page)) for page in documents)
         print(f"  {name:14} {count:6,} {count / total:8.2%}")
 
 

@@ -18,7 +18,9 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
-# This file bears the name of one of the peers: its own folder must not come first on the path.
+import pages  # this folder's
+
+# This file bears the name of one of the peers: from here on its own folder must not come first on the path.
 sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
 
 Converter = Callable[[str], object]
@@ -27,22 +29,13 @@ MEGABYTES = 1.5
 
 def corpora(data: Path) -> dict[str, list[str]]:
     """Return the documents of each profile, smallest first, up to :data:`MEGABYTES` each."""
-    found = {
-        "arxiv": [p.read_text(encoding="utf-8", errors="replace") for p in (data / "ar5iv").rglob("*.html")],
-        "wikipedia": [
-            p.read_text(encoding="utf-8") for p in (data / "wikipedia" / "parsoid").rglob("*.html")
-        ],
-        "stackexchange": [
-            row.get("Body", "")
-            for p in sorted((data / "stackexchange").rglob("*Posts.xml"))[:4]
-            for _, row in ElementTree.iterparse(p)
-            if row.tag == "row"
-        ],
-        "web": [
-            p.read_text(encoding="utf-8", errors="replace")
-            for p in (data / "web" / "trafilatura").rglob("*.html")
-        ],
-    }
+    found = {"arxiv": pages.arxiv(data), "wikipedia": pages.wikipedia(data), "web": pages.web(data)}
+    found["stackexchange"] = [
+        row.get("Body", "")
+        for path in sorted((data / "stackexchange").rglob("*Posts.xml"))[:4]
+        for _, row in ElementTree.iterparse(path)
+        if row.tag == "row"
+    ]
     found["arxiv, large pages"] = sorted(found["arxiv"], key=len)[-4:]
     kept: dict[str, list[str]] = {}
     for profile, documents in found.items():
@@ -103,11 +96,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    pages.add_option(parser)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    if not arguments.data.is_dir():
-        raise SystemExit(f"no real pages at {arguments.data}: give --data")
     for profile, documents in corpora(arguments.data).items():
         if not documents:
             continue

@@ -90,7 +90,8 @@ def assert_works(python: Path, cwd: Path) -> None:
     assert "$a_{1}<b$" in run([python, "-m", "curate.markdownify", page], cwd)
     page.unlink()
     assert "Stages" in run([python.parent / "tootsie", "--help"], cwd)
-    assert "Usage" in run([python, "-m", "tootsie.tokenize", "--help"], cwd)
+    for verb in ("curate", "data", "tokenize", "mix", "train", "report", "demo"):
+        assert "Usage" in run([python, "-m", f"tootsie.{verb}", "--help"], cwd)
 
 
 def test_editable_install_inside_and_outside_the_checkout(checkout: Path, tmp_path: Path) -> None:
