@@ -31,6 +31,8 @@ WEIGHT_TOTAL = 2**62
 """What the integer weights of a phase add up to; a share is ``weight / WEIGHT_TOTAL``."""
 MAX_PHASE_LENGTH = 2**40
 """Sequences in one phase (10¹²): keeps the order's arithmetic within 64 bits."""
+MAX_BATCH_SIZE = 2**20
+"""Sequences in one step, which is drawn and traced as a whole."""
 
 
 class PhaseSettings(BaseModel):
@@ -100,7 +102,7 @@ class PlanPhase(BaseModel):
     """First step."""
     end_step: int
     """Step after the last."""
-    batch_size: int = Field(gt=0)
+    batch_size: int = Field(gt=0, le=MAX_BATCH_SIZE)
     """Sequences in a step."""
     length: int = Field(gt=0, le=MAX_PHASE_LENGTH)
     """Positions that ``sequences`` are spread over: ``end - start``, or more where a phase is cut short."""

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from tootsie.mixtures.duration import Duration, parse_duration
 from tootsie.mixtures.learning_rate import Shape
+from tootsie.mixtures.plan import MAX_BATCH_SIZE
 
 # Exponents of three digits are all that a double has; more would only make a number that fills the memory.
 _AMOUNT = re.compile(r"-?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})? ?%?)")
@@ -177,7 +178,7 @@ class PhaseSpec(_Section):
     """Where it ends, counted from the start of the run. Either this or ``for``."""
     length: DurationField | None = Field(default=None, alias="for")
     """How long it lasts. Either this or ``until``."""
-    batch_size: Count | None = None
+    batch_size: Annotated[int, Field(gt=0, le=MAX_BATCH_SIZE, strict=True)] | None = None
     """Sequences in a step."""
     learning_rate: LearningRateSpec | None = None
     """Absent: constant at the rate where the phase before ended."""

@@ -99,6 +99,7 @@ BAD = [
     ("    mixture: base\n", "", 22, "the first phase needs 'mixture': there is nothing before to inherit from"),
     ("    batch_size: 8\n", "", 22, "the first phase needs 'batch_size'"),
     ("batch_size: 8", "batch_size: 8.5", 25, "batch_size: input should be a valid integer (found 8.5)"),
+    ("batch_size: 8", "batch_size: 2000000", 25, "batch_size: input should be less than or equal to 1048576 (found 2000000)"),
     ("batch_size: 8", "batch_sise: 8", 25, "unknown key 'batch_sise'. Did you mean 'batch_size'?"),
     ("for: 10 steps", "for: 10", 24, "a bare number has no unit: is 10 in steps, sequences or tokens?"),
     ("for: 10 steps", "for: 10 stops", 24, "unknown unit 'stops'"),
