@@ -12,6 +12,8 @@ import typer
 import typer.main
 
 if TYPE_CHECKING:
+    from apache_beam.options.pipeline_options import PipelineOptions
+
     from tootsie.curate.corpus import Corpus
     from tootsie.curate.corpus_build import BuildSettings, Job
 
@@ -252,12 +254,21 @@ def _run(
         beam_arguments, workers=workers, job_name=f"tootsie-curate-{corpus.name}", own_options=own
     )
 
-    from tootsie.curate import corpus_build, progress
+    from tootsie.curate import corpus_build
+    from tootsie.datasets.sole_writer import sole_writer
 
     job = corpus_build.make_job(corpus, paths, folder, settings, on_file=_say_file)
     if dry_run:
         _say_plan(job)
         return
+    with sole_writer(folder):
+        _build(job, options, overwrite=overwrite)
+
+
+def _build(job: Job, options: PipelineOptions, *, overwrite: bool) -> None:
+    from tootsie.curate import corpus_build, progress
+
+    folder = job.folder
     finished = corpus_build.check_output(job, overwrite=overwrite)
     if finished is not None:
         print(f"{folder}: already finished, {finished.documents:,} documents; nothing to do")

@@ -24,7 +24,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tootsie.datasets import beam_logging, errors
+from tootsie.datasets import beam_logging, errors, interruption
 from tootsie.datasets.errors import SpecError, UserError
 
 if TYPE_CHECKING:
@@ -219,14 +219,20 @@ def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
 
     Raises:
       UserError: a step raised one in a worker; its kind and message are kept.
+      KeyboardInterrupt: the run was interrupted.
       RuntimeError: a step failed otherwise, with the worker's traceback.
     """
     beam_logging.quiet_logging(in_process=is_in_process(options))
     try:
         pipeline = make_pipeline(options)
         build(pipeline)
-        with beam_logging.no_printed_traceback():
-            state = pipeline.run().wait_until_finish()
+        with interruption.prompt_interrupt() as interrupted, beam_logging.no_printed_traceback():
+            try:
+                state = pipeline.run().wait_until_finish()
+            except Exception:
+                if interrupted.is_set():  # Beam reports one inside a step as the fault of that step
+                    raise KeyboardInterrupt from None
+                raise
     except UserError as error:
         raise _innermost(error) from None
     except Exception as error:
@@ -269,6 +275,9 @@ def _setup_fault(error: Exception) -> UserError | None:
         return SpecError(
             "the Dataflow runner needs Google's packages", remedy="pip install 'tootsie[dataflow]'"
         )
+    if isinstance(error, ValueError) and text.startswith("Unexpected pipeline runner: "):
+        name, _, valid = text.removeprefix("Unexpected pipeline runner: ").partition(". ")
+        return SpecError("Beam has no such runner", field="--runner", value=name, remedy=valid.rstrip("."))
     if isinstance(error, ValueError) and text.startswith("Pipeline has validations errors"):
         problems = "; ".join(line.strip().rstrip(".") for line in text.splitlines()[1:] if line.strip())
         return SpecError(
