@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+from tootsie.datasets.errors import EXIT_FAULT
 
 
 class _RunByDefault(TyperGroup):
@@ -53,7 +59,7 @@ def run_command(
     from tootsie.train.loop import train
     from tootsie.train.sole_trainer import sole_trainer
 
-    with sole_trainer(run.out):
+    with sole_trainer(run.out), leaving_at_once():
         summary = train(run, inputs, lambda line: print(line, flush=True), limit)
     for line in summarise(run, summary):
         typer.echo(line)
@@ -118,6 +124,28 @@ def sample_command(
     ids = generate(loaded.params, [prompt_ids(tokenizer, text) for text in prompt], seed)
     for text, written in zip(prompt, ids, strict=True):
         typer.echo(f"{text}{tokenizer.decode(until_end(written, identity.eos_id))}\n")
+
+
+@contextlib.contextmanager
+def leaving_at_once() -> Iterator[None]:
+    """End the process at once on Ctrl-C while the block runs, with the code of a fault; a run continues from anywhere.
+
+    As an exception, the interrupt may be lost in a callback of JAX's, and threads of JAX and Orbax may crash in an
+    interpreter that is torn down.
+    """
+
+    def leave(number: int, frame: Any) -> None:
+        os.write(2, b"interrupted; the same command continues\n")
+        os._exit(EXIT_FAULT)
+
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or another's
+        yield
+        return
+    signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def describe(run: Any, inputs: Any) -> list[str]:

@@ -159,7 +159,9 @@ def explain(
     error: ValidationError, model: type[BaseModel], source: YamlSource, above: tuple[str, ...] = ()
 ) -> SpecError:
     """Turn the first fault that pydantic found into one sentence for the terminal."""
-    first = error.errors()[0]
+    faults = error.errors()
+    # A misspelt key is told before the key that it leaves missing.
+    first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     path = [str(part) for part in first["loc"]]
     at = (*above, *first["loc"])
     if first["type"] == "extra_forbidden":

@@ -181,6 +181,30 @@ def test_killed_without_warning_and_run_again_it_ends_with_the_same_bytes(walk: 
         assert Path("killed", name).read_bytes() == Path("run", name).read_bytes(), name
 
 
+def test_ctrl_c_ends_cleanly_and_the_same_command_continues(walk: Path) -> None:
+    """Interrupted while it trains: one line, exit code 1, no crash of a thread; nothing is lost."""
+    Path("STOPPED.yaml").write_text(RUN.replace("OUT", "stopped"))
+    heeding = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # also in the background
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"{heeding}; runpy.run_module('tootsie.train', run_name='__main__')",
+            "STOPPED.yaml",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and not Path("stopped/checkpoints/1/record.json").exists():
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert (process.returncode, told) == (1, "interrupted; the same command continues\n")
+    assert train("STOPPED.yaml") == 0
+    assert Path("stopped/metrics.jsonl").read_bytes() == Path("run/metrics.jsonl").read_bytes()
+
+
 def test_a_second_trainer_and_a_file_in_the_way_are_refused(
     walk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

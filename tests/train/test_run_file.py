@@ -68,6 +68,10 @@ def test_a_run_file_in_the_working_folder_keeps_its_paths(
             "architecture: {preset: tootsie-demo, kv_heads: 2}",
             r"heads \(3\) must be a multiple of kv_heads \(2\)",
         ),
+        (
+            "architecture: {preset: tootsie-demo, rope: {theta: 5, scalin: null}}",
+            r"architecture.rope.scalin: unknown setting. Did you mean 'scaling'\?",
+        ),
         ("plan: [", r"RUN.yaml:\d+: not valid YAML"),
         ("plan: ''", "plan: String should have at least 1 character"),
         ("out: ''", "out: String should have at least 1 character"),

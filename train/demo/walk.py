@@ -18,7 +18,7 @@ import typer.main
 
 from tootsie.datasets import storage
 from tootsie.datasets.command_line import STAGES, run_command
-from tootsie.datasets.errors import UserError
+from tootsie.datasets.errors import EXIT_FAULT, UserError
 from tootsie.datasets.manifest import MANIFEST_NAME, read_manifest
 from tootsie.datasets.provenance import code_version
 from tootsie.train.demo.settings import CORPORA, HELD_OUT, QUICK_DOCUMENTS, run_file, spec_file
@@ -78,6 +78,8 @@ def run_step(step: list[str]) -> None:
     print(f"\n$ tootsie {shlex.join(step)}", flush=True)
     app = importlib.import_module(STAGES[step[0]][0]).app
     code = run_command(typer.main.get_command(app), step[1:], name=f"tootsie {step[0]}")
+    if code == EXIT_FAULT:
+        raise KeyboardInterrupt  # the step has said so; a fault of ours would have come through as it is
     if code:
         raise StepError(
             f"the step ended with exit code {code}", field=shlex.join(step), remedy="Mend it and run again"
