@@ -16,7 +16,7 @@ from fsspec.core import url_to_fs
 
 from tootsie.curate.corpus import EXCERPT, Corpus, Dropped, Kept, Outcome, Record, Unit, failed, too_large
 from tootsie.curate.stackexchange_dump import read_rows, site_of, table_of, unpacked
-from tootsie.curate.stackexchange_post import attribution, inline, parse_tags, score_of
+from tootsie.curate.stackexchange_post import attribution, comment_line, inline, parse_tags, score_of
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import InputError, SpecError
@@ -273,7 +273,9 @@ class StackExchange(Corpus):
                 own.sort(
                     key=lambda one: (one.get("created") or "", int(one["Id"]) if one["Id"].isdigit() else 0)
                 )
-                found.append("\n".join(["**Comments**", "", *(f"- {inline(one['text'])}" for one in own)]))
+                found.append(
+                    "\n".join(["**Comments**", "", *(f"- {comment_line(one['text'])}" for one in own)])
+                )
             return [piece for piece in found if piece]
 
         pieces = part(

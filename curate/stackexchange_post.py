@@ -7,6 +7,7 @@ from typing import Any
 
 from tootsie.curate.corpus import Record
 from tootsie.curate.licences import post_licence
+from tootsie.curate.markdownify.escaping import escape_line_start
 
 
 def parse_tags(text: str) -> list[str]:
@@ -30,6 +31,16 @@ def inline(text: str) -> str:
         piece if index % 2 else re.sub(r"([\\`*_\[\]<>])", r"\\\1", piece)
         for index, piece in enumerate(pieces)
     )
+
+
+def comment_line(text: str) -> str:
+    """Return a comment on one line; dumps hold comments as they were typed: links, emphasis and code in Markdown, no HTML."""
+    pieces = re.split(r"(`[^`]+`|\$\$.+?\$\$|\$[^$\s](?:[^$]*[^$\s])?\$)", " ".join(text.split()))
+    line = "".join(
+        piece if index % 2 else re.sub(r"<(?=[A-Za-z/!?])", r"\\<", piece)
+        for index, piece in enumerate(pieces)
+    )
+    return escape_line_start(line)
 
 
 def attribution(post: Record, site: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import threading
 
@@ -33,6 +34,7 @@ def end_with_parent(seconds: float = WATCH_SECONDS) -> threading.Thread:
 
 def main() -> None:
     """Run Beam's worker until the runner has no more work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the runner, which ends its workers
     end_with_parent()
     # With a handler in place, Beam's logging.warning() calls do not set up one that writes to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())

@@ -92,6 +92,14 @@ def _reference(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
     return SKIP
 
 
+def _separator(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """The raised comma between two citations, where citations go."""
+    if serializer.options.references is References.DROP:
+        serializer.trim()
+        return SKIP
+    return PASS
+
+
 def _references(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``ol.references``: each entry becomes the text of its footnote, if that footnote was mentioned."""
     if node.tag not in ("ol", "ul"):
@@ -271,6 +279,7 @@ WIKIPEDIA_CLASSES: dict[str, Handler] = {
     "sr-only": _for_readers,
     "visualhide": _for_readers,
     "mw-empty-elt": drop("empty_elements_dropped"),
+    "cite_virgule": _separator,
     "mw-ref": _reference,
     "reference": _reference,
     "references": _references,

@@ -102,7 +102,7 @@ def test_policies(curate, tmp_path: Path) -> None:
     )
     assert result.documents["a.stackexchange.com/1"].text == (
         "# Question 1?\n\nAuthor: Ann\n\nI wonder about 1 & $x_{1}$.\n\n"
-        "## Answer\n\nAuthor: Bob\n\nAnswer 2.\n\n**Comments**\n\n- a \\*star\\* and $a*b*c$\n- later\n"
+        "## Answer\n\nAuthor: Bob\n\nAnswer 2.\n\n**Comments**\n\n- a *star* and $a*b*c$\n- later\n"
     )
     assert result.documents["a.stackexchange.com/1"].metadata["comment_authors"] == ["Ann"]
     assert curate("stackexchange", folder, "--scores=maybe", out="x").code == 2

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from tootsie.curate.corpus import Record
-from tootsie.curate.stackexchange_post import attribution, inline, parse_tags, score_of
+from tootsie.curate.stackexchange_post import attribution, comment_line, inline, parse_tags, score_of
 
 
 def test_tags_of_both_formats() -> None:
@@ -26,3 +28,15 @@ def test_attribution_leaves_out_what_the_dump_lacks() -> None:
 def test_titles_become_inline_markdown() -> None:
     assert inline("What is *this*\n and <b>?") == r"What is \*this\* and \<b\>?"
     assert inline("Why is $a_1*b_2*c$ so, and $$x_1$$?") == "Why is $a_1*b_2*c$ so, and $$x_1$$?"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("see [this](http://a.b/c_d), *really*", "see [this](http://a.b/c_d), *really*"),
+        ("a List<String> or `List<String>`\nthere", "a List\\<String> or `List<String>` there"),
+        ("# no heading", "\\# no heading"),
+    ],
+)
+def test_comments_are_markdown_already(text: str, line: str) -> None:
+    assert comment_line(text) == line

@@ -47,6 +47,7 @@ def formula(tex: str) -> str:
             '<p><span class="bruch">9<span class="visualhide"> </span><sup>3</sup>⁄<sub>4</sub></span></p>',
             "9 3⁄4\n",
         ),
+        ('<p>plagiat <sup class="reference cite_virgule">,</sup> a</p>', "plagiat a\n"),
         ("<h2>A</h2><h3>B</h3><p>t</p><h2>C</h2><h3>D</h3>", "## A\n\n### B\n\nt\n"),
         (
             "<pre>a</pre><section style='display:none' data-mw-section-id=3><p>folded</p></section>",
