@@ -57,10 +57,11 @@ def run_command(
         return
 
     from tootsie.train.loop import train
+    from tootsie.train.progress import display
     from tootsie.train.sole_trainer import sole_trainer
 
-    with sole_trainer(run.out), leaving_at_once():
-        summary = train(run, inputs, lambda line: print(line, flush=True), limit)
+    with sole_trainer(run.out), leaving_at_once(), display(inputs.plan.total_steps) as shown:
+        summary = train(run, inputs, shown.tell, limit, shown.advance)
     for line in summarise(run, summary):
         typer.echo(line)
 

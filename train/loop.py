@@ -48,7 +48,13 @@ class Summary(NamedTuple):
     scores: dict[str, dict[str, Score]]  # Last evaluation: by held-out set, then "hot" and "ema".
 
 
-def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int | None = None) -> Summary:
+def train(
+    run: RunFile,
+    inputs: Inputs,
+    tell: Callable[[str], None],
+    limit: int | None = None,
+    advance: Callable[[int], None] = lambda steps: None,
+) -> Summary:
     """Train ``run`` to the end of its plan, from its newest good checkpoint where there is one.
 
     Args:
@@ -56,6 +62,7 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
       inputs: the plan and the data.
       tell: takes one line for the terminal at a time.
       limit: stop after that many steps of this invocation, with a checkpoint.
+      advance: takes the number of updates done so far, after each.
 
     Raises:
       ArtefactError: checkpoints exist but none is good, or they belong to another plan or model.
@@ -207,6 +214,7 @@ def train(run: RunFile, inputs: Inputs, tell: Callable[[str], None], limit: int 
             )
         seconds = time.perf_counter() - began
         durations.append(seconds / batch.tokens.size)
+        advance(now.steps)
         recorder.timing(
             {"step": now.steps, "seconds": seconds, "tokens_per_second": batch.tokens.size / seconds}
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.resources
+import re
 
 CORPORA = ("arxiv", "wikipedia", "stackexchange")
 HELD_OUT = 0.08
@@ -11,13 +13,18 @@ QUICK_DOCUMENTS = 24
 """Records of each dump that ``--quick`` reads."""
 QUICK_DIVISOR = 10
 """``--quick`` makes every phase this much shorter."""
+RUN_SEED = 8
+EVALUATE_EVERY = 50
+"""Steps."""
+CHECKPOINT_EVERY = 50
+"""Steps."""
 
 RUN_FILE = """\
 # The demo's run: what is trained on plan.json, and where it goes. Start or resume: tootsie train run.yaml
 plan: plan.json
 out: run
 architecture: tootsie-demo
-seed: 8
+seed: {seed}
 evaluation:
   sets:
     arxiv: tokens/arxiv/validation
@@ -33,25 +40,40 @@ samples:
 """
 
 
-def spec_file(*, quick: bool) -> str:
-    """Return the mixture spec: ``mixtures/recipes/demo.yaml``, with every phase shortened for ``quick``."""
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """How the demo differs from the full one."""
+
+    quick: bool = False
+    """A tenth of the documents and steps."""
+    limit: int | None = None
+    """Records of each dump that are read; ``None``: all, or :data:`QUICK_DOCUMENTS` when quick."""
+    seed: int | None = None
+    """Of the data order, the first weights and the samples; ``None``: those of the shipped files."""
+
+    @property
+    def records(self) -> int | None:
+        """Records of each dump that are read."""
+        return QUICK_DOCUMENTS if self.limit is None and self.quick else self.limit
+
+    @property
+    def divisor(self) -> int:
+        """How much shorter than in the full demo everything is."""
+        return QUICK_DIVISOR if self.quick else 1
+
+
+def spec_file(choices: Choices) -> str:
+    """Return the mixture spec: ``mixtures/recipes/demo.yaml``, changed as chosen."""
     text = (importlib.resources.files("tootsie.mixtures") / "recipes" / "demo.yaml").read_text()
-    return shorten_phases(text) if quick else text
+    text = re.sub(r'for: "(\d+) steps"', lambda m: f'for: "{int(m[1]) // choices.divisor} steps"', text)
+    return text if choices.seed is None else re.sub(r"(?m)^seed: \d+$", f"seed: {choices.seed}", text)
 
 
-def run_file(*, quick: bool) -> str:
+def run_file(choices: Choices) -> str:
     """Return the run file."""
-    divisor = QUICK_DIVISOR if quick else 1
-    return RUN_FILE.format(evaluate_every=50 // min(divisor, 5), checkpoint_every=50 // divisor)
-
-
-def shorten_phases(spec: str) -> str:
-    """Divide the length of every phase, written ``for: "<n> steps"``, by :data:`QUICK_DIVISOR`."""
-    lines = []
-    for line in spec.splitlines(keepends=True):
-        head, found, rest = line.partition('for: "')
-        if found:
-            number, _, unit = rest.partition(" ")
-            line = f"{head}{found}{int(number) // QUICK_DIVISOR} {unit}"
-        lines.append(line)
-    return "".join(lines)
+    divisor = choices.divisor
+    return RUN_FILE.format(
+        seed=RUN_SEED if choices.seed is None else choices.seed,
+        evaluate_every=EVALUATE_EVERY // min(divisor, 5),
+        checkpoint_every=CHECKPOINT_EVERY // divisor,
+    )

@@ -21,7 +21,7 @@ from tootsie.datasets.command_line import STAGES, run_command
 from tootsie.datasets.errors import EXIT_FAULT, UserError
 from tootsie.datasets.manifest import MANIFEST_NAME, read_manifest
 from tootsie.datasets.provenance import code_version
-from tootsie.train.demo.settings import CORPORA, HELD_OUT, QUICK_DOCUMENTS, run_file, spec_file
+from tootsie.train.demo.settings import CORPORA, HELD_OUT, Choices, run_file, spec_file
 
 SAMPLE = Path(importlib.import_module("tootsie.datasets.command_line").__file__ or "").parent / "sample"
 
@@ -43,9 +43,9 @@ def dumps(corpus: str) -> list[str]:
     return found
 
 
-def commands(*, quick: bool) -> list[list[str]]:
+def commands(choices: Choices) -> list[list[str]]:
     """Return the demo's commands in order, each as ``[verb, argument, …]``."""
-    limit = ["--limit", str(QUICK_DOCUMENTS)] if quick else []
+    limit = [] if choices.records is None else ["--limit", str(choices.records)]
     steps = [["curate", corpus, *dumps(corpus), f"documents/{corpus}", *limit] for corpus in CORPORA]
     steps += [
         ["tokenize", "build", f"documents/{corpus}", f"tokens/{corpus}", "--tokenizer", "tootsie-16k"]
@@ -86,9 +86,9 @@ def run_step(step: list[str]) -> None:
         )
 
 
-def write_settings(*, quick: bool) -> None:
+def write_settings(choices: Choices) -> None:
     """Write the spec and the run file, unless they are there with the same content already."""
-    for name, content in (("spec.yaml", spec_file(quick=quick)), ("run.yaml", run_file(quick=quick))):
+    for name, content in (("spec.yaml", spec_file(choices)), ("run.yaml", run_file(choices))):
         path = Path(name)
         if path.exists() and path.read_text() != content:
             raise UserError(
@@ -141,12 +141,12 @@ def summary(seconds: dict[str, float]) -> None:
     print(f"report: {Path('report.html').resolve()}")
 
 
-def walk(out: str, *, quick: bool = False) -> None:
+def walk(out: str, choices: Choices) -> None:
     """Run the demo in folder ``out``, continuing where an earlier walk stopped.
 
     Args:
       out: local folder, made where it is missing.
-      quick: a tenth of the documents and of the steps.
+      choices: how it differs from the full demo.
 
     Raises:
       UserError: the folder holds a demo with other settings, or a step failed.
@@ -154,9 +154,9 @@ def walk(out: str, *, quick: bool = False) -> None:
     Path(out).mkdir(parents=True, exist_ok=True)
     seconds: dict[str, float] = {}
     with contextlib.chdir(out):
-        write_settings(quick=quick)
+        write_settings(choices)
         refuse_other_code()
-        for step in commands(quick=quick):
+        for step in commands(choices):
             with timed(step[0], seconds):
                 run_step(step)
         summary(seconds)

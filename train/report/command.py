@@ -11,6 +11,7 @@ app = typer.Typer(add_completion=False)
 def report(
     run: str = typer.Argument(help="Folder of the run (the `out` of its run file)."),
     output: str | None = typer.Option(None, "--output", "-o", help="The page; by default RUN/report.html."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Read the run and say what would be written."),
 ) -> None:
     """Write one self-contained HTML page about a run."""
     from tootsie.datasets import storage
@@ -18,5 +19,9 @@ def report(
     from tootsie.train.report.records import read_run
 
     target = output or storage.join(run, "report.html")
-    storage.write_bytes(target, render(read_run(run)).encode())
+    records = read_run(run)
+    if dry_run:
+        print(f"would write {target}: {len(records.train):,} steps, {len(records.evaluations):,} evaluations")
+        return
+    storage.write_bytes(target, render(records).encode())
     print(f"report: {target}")
