@@ -88,6 +88,7 @@ def build_command(
     """Build a cache, or continue an interrupted build: the same command ends with the same bytes."""
     from tootsie.datasets import beam_runner
     from tootsie.datasets.errors import SpecError
+    from tootsie.datasets.sole_writer import sole_writer
     from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs
 
     located, beam_arguments = beam_runner.split_arguments(paths)
@@ -118,8 +119,9 @@ def build_command(
                 + (", finished already" if job.finished else "")
             )
         return
-    for cache in build_caches(inputs, output, settings, options, _progress):
-        _print_books(cache)
+    with sole_writer(output):
+        for cache in build_caches(inputs, output, settings, options, _progress):
+            _print_books(cache)
 
 
 @app.command("verify")

@@ -56,11 +56,11 @@ def run_command(
             typer.echo(line)
         return
 
+    from tootsie.datasets.sole_writer import sole_writer
     from tootsie.train.loop import train
     from tootsie.train.progress import display
-    from tootsie.train.sole_trainer import sole_trainer
 
-    with sole_trainer(run.out), leaving_at_once(), display(inputs.plan.total_steps) as shown:
+    with sole_writer(run.out), leaving_at_once(), display(inputs.plan.total_steps) as shown:
         summary = train(run, inputs, shown.tell, limit, shown.advance)
     for line in summarise(run, summary):
         typer.echo(line)

@@ -33,7 +33,13 @@ class Engine(StrEnum):
 
 @app.command()
 def markdownify(
-    source: Annotated[str, typer.Argument(help="A page, a folder or ZIP of pages, or - for standard input.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE…",
+            help="Pages, folders or ZIPs of pages (URLs, globs, brace ranges), or - for standard input.",
+        ),
+    ],
     out: Annotated[
         str | None,
         typer.Option(
@@ -71,11 +77,11 @@ def markdownify(
     options = {name: value for name, value in policies.items() if value is not None}
     total: Counter[str] = Counter()
     write = _engine(engine, profile, options, charset, max_bytes, total)
-    if source == "-":
+    if sources == ["-"]:
         pages: Iterator[tuple[str, bytes]] = iter([("standard input", _read_stdin(max_bytes))])
         single = True
     else:
-        pages, single = _pages(source, max_bytes)
+        pages, single = _pages(sources, max_bytes)
     if single:
         name, content = next(pages)
         text = "" if dry_run else _convert(write, name, content)
@@ -87,7 +93,7 @@ def markdownify(
         else:
             storage.write_bytes(out, text.encode())
     else:
-        _write_tree(pages, source, out, write, limit, dry_run)
+        _write_tree(pages, ", ".join(sources), out, write, limit, dry_run)
     if counters:
         print(json.dumps(dict(sorted(total.items())), indent=1), file=sys.stderr)
     return 0
@@ -172,14 +178,37 @@ def _engine(
     return convert_here
 
 
-def _pages(source: str, max_bytes: int) -> tuple[Iterator[tuple[str, bytes]], bool]:
-    """Return ``(relative name, content)`` pairs and whether ``source`` is one page."""
-    local = storage.local_path(source)
+def _pages(sources: list[str], max_bytes: int) -> tuple[Iterator[tuple[str, bytes]], bool]:
+    """Return ``(relative name, content)`` pairs and whether ``sources`` stand for one page."""
+    found = [
+        url
+        for source in sources
+        for url in ([source] if storage.exists(source) else storage.expand([source]))
+    ]
+    parts = [_pages_of(url, max_bytes) for url in found]
+    if len(parts) == 1 and parts[0] is not None:
+        return parts[0], False
+    if len(parts) == 1:
+        return iter([(found[0], _read_file(found[0], max_bytes))]), True
+
+    def every_page() -> Iterator[tuple[str, bytes]]:
+        for url, pages in zip(found, parts, strict=True):
+            if pages is None:
+                yield posixpath.basename(url), _read_file(url, max_bytes)
+            else:
+                yield from pages
+
+    return every_page(), False
+
+
+def _pages_of(url: str, max_bytes: int) -> Iterator[tuple[str, bytes]] | None:
+    """Return the pages of a folder or archive, ``None`` for a page."""
+    local = storage.local_path(url)
     if local is not None and local.is_dir():
-        return _folder(local, max_bytes), False
-    if source.lower().endswith(".zip") or _is_zip(source):
-        return ((member.name, member.content) for member in read_pages(source, max_bytes)), False
-    return iter([(source, _read_file(source, max_bytes))]), True
+        return _folder(local, max_bytes)
+    if url.lower().endswith(".zip") or _is_zip(url):
+        return ((member.name, member.content) for member in read_pages(url, max_bytes))
+    return None
 
 
 def _folder(folder: Path, max_bytes: int) -> Iterator[tuple[str, bytes]]:

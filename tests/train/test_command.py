@@ -19,6 +19,7 @@ import typer.main
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.command_line import run_command
 from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.sole_writer import sole_writer
 from tootsie.mixtures import command as mixtures_command
 from tootsie.mixtures.plan import Plan
 from tootsie.tokenize.hold_out import is_held_out
@@ -28,7 +29,6 @@ from tootsie.tokenize.tokenizers import load_tokenizer
 from tootsie.train.command import app
 from tootsie.train.export import read_export
 from tootsie.train.inputs import refuse_leak
-from tootsie.train.sole_trainer import sole_trainer
 
 SPEC = """
 name: small
@@ -208,9 +208,9 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_continues(walk: Path) -> None:
 def test_a_second_trainer_and_a_file_in_the_way_are_refused(
     walk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with sole_trainer("run"):
+    with sole_writer("run"):
         assert train("RUN.yaml") == 2
-    assert "run: another process trains in this folder" in capsys.readouterr().err
+    assert "run: another process writes into this folder" in capsys.readouterr().err
     Path("BLOCKED.yaml").write_text(RUN.replace("OUT", "plan.json"))
     assert train("BLOCKED.yaml") == 2
     assert "plan.json: File exists. A file stands where a folder is needed" in capsys.readouterr().err

@@ -174,3 +174,18 @@ def test_the_first_bytes_tell_a_zip(tmp_path: Path) -> None:
     (tmp_path / "dump").write_bytes(buffer.getvalue())
     assert run(tmp_path / "dump", "-o", tmp_path / "out") == 0
     assert (tmp_path / "out/a.md").exists()
+
+
+def test_globs_brace_ranges_and_several_sources_become_one_tree(tmp_path: Path) -> None:
+    for name in ("p-1", "p-2", "q"):
+        (tmp_path / f"{name}.html").write_text(f"<p>{name}</p>")
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "tootsie.curate.markdownify"]
+    subprocess.run([*command, f"{tmp_path}/p-{{1..2}}.html", f"{tmp_path}/q*", "-o", str(out)], check=True)
+    assert sorted(path.name for path in out.iterdir()) == ["p-1.md", "p-2.md", "q.md"]
+    assert (out / "p-2.md").read_text() == "p-2\n"
+    missing = subprocess.run(
+        [*command, f"{tmp_path}/none-*", "-o", str(out)], capture_output=True, text=True, check=False
+    )
+    assert missing.returncode == 2
+    assert "no such file" in missing.stderr
