@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test lint format types bench kill-demo lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test lint format types bench check-demo kill-demo lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -45,6 +45,9 @@ format: setup-dev  ## Format the code
 
 bench: setup-dev  ## Run the benchmarks
 	@for script in benchmarks/*.py; do echo "== $$script"; $(RUN) $$script || exit 1; done
+
+check-demo: demo  ## Run the demo and check what it has learnt
+	$(RUN) tests/endurance/check_demo.py demo-run
 
 kill-demo: setup  ## Kill the demo at 20 random moments and compare what it ends with
 	$(RUN) tests/endurance/kill_demo.py --kills 20
