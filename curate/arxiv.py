@@ -13,7 +13,7 @@ from typing import IO, Any, ClassVar
 
 from fsspec.core import url_to_fs
 
-from tootsie.curate.corpus import Corpus, Dropped, Kept, Outcome, Record, Unit, failed, too_large
+from tootsie.curate.corpus import Convert, Corpus, Dropped, Kept, Outcome, Record, Unit, failed, too_large
 from tootsie.curate.zip_archive import DamagedMemberError, Member, list_members, read_member
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
@@ -135,7 +135,7 @@ class Arxiv(Corpus):
         identity = identity or path
         return Record(identity, head | {"id": identity, "created": month, "path": path})
 
-    def documents(self, records: Iterable[Record]) -> Iterator[Outcome]:
+    def documents(self, records: Iterable[Record], convert: Convert) -> Iterator[Outcome]:
         """Convert the pages of a shard, by identifier."""
         heads = sorted((record.head for record in records), key=lambda head: (head["id"], head["path"]))
         seen: set[str] = set()
@@ -161,7 +161,7 @@ class Arxiv(Corpus):
                     )
                     continue
                 seen.add(identity)
-                yield self._convert(head, page, metadata)
+                yield self._convert(head, page, metadata, convert)
         finally:
             if archive is not None:
                 archive[1].close()
@@ -194,12 +194,12 @@ class Arxiv(Corpus):
         }
         return read_member(archive, Member(**fields), self.max_document_bytes)
 
-    def _convert(self, head: dict[str, Any], page: bytes, metadata: dict[str, Any]) -> Outcome:
-        from tootsie.curate.markdownify import convert
-
+    def _convert(
+        self, head: dict[str, Any], page: bytes, metadata: dict[str, Any], convert: Convert
+    ) -> Outcome:
         identity = head["id"]
         try:
-            conversion = convert(page, profile="arxiv", references=self.references)
+            (conversion,) = convert([page], profile="arxiv", references=self.references)
         except Exception as error:
             return failed(identity, error, page, metadata)
         text = conversion.markdown

@@ -10,10 +10,13 @@ from __future__ import annotations
 import abc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import shorten
+
+if TYPE_CHECKING:
+    from tootsie.curate.markdownify import Conversion
 
 EXCERPT = 2000
 """Characters of a dropped record that are kept with the rejects."""
@@ -82,6 +85,36 @@ class Dropped:
 Outcome = Kept | Dropped
 
 
+class Convert(Protocol):
+    """Turns the pages of one document into Markdown, within the limits on time and memory of a document."""
+
+    def __call__(self, pages: Sequence[str | bytes], *, profile: str, **options: Any) -> list[Conversion]:
+        """Return a conversion for each page; see :func:`tootsie.curate.markdownify.convert`.
+
+        Raises:
+          ConversionFault: the document cannot be converted.
+        """
+
+
+class ConversionFault(Exception):  # noqa: N818
+    """A document cannot be converted; the message says why."""
+
+    reason: ClassVar[str] = "conversion failed"
+    """Name under which such documents are counted."""
+
+
+class TimeLimitFault(ConversionFault):
+    """The conversion of a document takes longer than it may."""
+
+    reason = "time limit"
+
+
+class MemoryLimitFault(ConversionFault):
+    """The conversion of a document takes more memory than it may."""
+
+    reason = "memory limit"
+
+
 @dataclass(frozen=True)
 class Corpus(abc.ABC):
     """One kind of dump. Its fields are the options that change the content; a corpus travels to the workers pickled."""
@@ -111,11 +144,12 @@ class Corpus(abc.ABC):
         """
 
     @abc.abstractmethod
-    def documents(self, records: Iterable[Record]) -> Iterator[Outcome]:
+    def documents(self, records: Iterable[Record], convert: Convert) -> Iterator[Outcome]:
         """Yield what becomes of the records of one shard.
 
         Args:
           records: can be iterated more than once, always in the same order.
+          convert: converts the pages of one document.
         """
 
 
@@ -129,10 +163,12 @@ def failed(
 ) -> Dropped:
     """Return the outcome of a record whose conversion raised ``error``."""
     return Dropped(
-        reason="conversion failed",
+        reason=error.reason if isinstance(error, ConversionFault) else ConversionFault.reason,
         id=identity,
         excerpt=body[: 4 * EXCERPT].decode("utf-8", "replace"),
-        detail=shorten(f"{type(error).__name__}: {error}", 500),
+        detail=shorten(
+            str(error) if isinstance(error, ConversionFault) else f"{type(error).__name__}: {error}", 500
+        ),
         metadata=metadata,
         records=records,
         failure=True,

@@ -15,6 +15,7 @@ from typing import Any
 import apache_beam as beam
 
 from tootsie.curate.corpus import Corpus, Record, Unit
+from tootsie.curate.limited_conversion import convert_here
 from tootsie.curate.shard_output import WORK, finished_receipt, write_shard
 from tootsie.curate.shuffle_file import ShardRecords, ShuffleWriter, shard_of
 from tootsie.datasets import storage
@@ -108,7 +109,7 @@ class WriteShard(beam.DoFn):
             shard,
             self._shards,
             self._corpus.name,
-            self._corpus.documents(records),
+            self._corpus.documents(records, convert_here),
             sum(count for _, count, _ in ranges),
         )
         yield shard

@@ -14,7 +14,18 @@ from typing import Any, ClassVar
 
 from fsspec.core import url_to_fs
 
-from tootsie.curate.corpus import EXCERPT, Corpus, Dropped, Kept, Outcome, Record, Unit, failed, too_large
+from tootsie.curate.corpus import (
+    EXCERPT,
+    Convert,
+    Corpus,
+    Dropped,
+    Kept,
+    Outcome,
+    Record,
+    Unit,
+    failed,
+    too_large,
+)
 from tootsie.curate.stackexchange_dump import read_rows, site_of, table_of, unpacked
 from tootsie.curate.stackexchange_post import attribution, comment_line, inline, parse_tags, score_of
 from tootsie.datasets import storage
@@ -166,7 +177,7 @@ class StackExchange(Corpus):
             head["too_large"], body = len(body), b""
         return Record(f"{site}/{thread}", {**head, "site": site, "author": author}, body, counted)
 
-    def documents(self, records: Iterable[Record]) -> Iterator[Outcome]:
+    def documents(self, records: Iterable[Record], convert: Convert) -> Iterator[Outcome]:
         """Join questions, answers and comments of a shard into threads; convert them, by site and question."""
         threads: dict[str, _Thread] = {}
         for record in records:
@@ -197,9 +208,9 @@ class StackExchange(Corpus):
                 reason = "wiki post" if kind in ("3", "4", "5", "7", "8") else "other post type"
                 yield Dropped(reason, identity, _text(record), f"PostTypeId {kind}")
         for key in sorted(threads, key=_thread_order):
-            yield from self._thread(key, threads[key])
+            yield from self._thread(key, threads[key], convert)
 
-    def _thread(self, key: str, thread: _Thread) -> Iterator[Outcome]:
+    def _thread(self, key: str, thread: _Thread, convert: Convert) -> Iterator[Outcome]:
         question = thread.question
         if question is None:
             for answer in thread.answers:
@@ -228,7 +239,7 @@ class StackExchange(Corpus):
         source = sum(len(post.body) for post in (question, *answers))
         counters: Counter[str] = Counter()
         try:
-            text = self._text(question, answers, accepted, thread.comments, counters)
+            text = self._text(question, answers, accepted, thread.comments, counters, convert)
         except Exception as error:
             yield failed(key, error, question.body, metadata, records=1 + len(answers))
             return
@@ -252,11 +263,14 @@ class StackExchange(Corpus):
         accepted: str | None,
         comments: dict[str, list[dict[str, Any]]],
         counters: Counter[str],
+        convert: Convert,
     ) -> str:
-        from tootsie.curate.markdownify import convert
+        posts = [question, *answers]
+        conversions = convert([post.body.decode() for post in posts], profile="stackexchange")
+        bodies = {id(post): conversion for post, conversion in zip(posts, conversions, strict=True)}
 
         def body(record: Record) -> str:
-            conversion = convert(record.body.decode(), profile="stackexchange")
+            conversion = bodies[id(record)]
             counters.update(conversion.counters)
             return conversion.markdown.strip()
 

@@ -11,7 +11,18 @@ from typing import Any, ClassVar
 
 from fsspec.core import url_to_fs
 
-from tootsie.curate.corpus import EXCERPT, Corpus, Dropped, Kept, Outcome, Record, Unit, failed, too_large
+from tootsie.curate.corpus import (
+    EXCERPT,
+    Convert,
+    Corpus,
+    Dropped,
+    Kept,
+    Outcome,
+    Record,
+    Unit,
+    failed,
+    too_large,
+)
 from tootsie.curate.enterprise_dump import ARCHIVES, LINES, read_dump
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
@@ -87,7 +98,7 @@ class Wikipedia(Corpus):
         key = f"{project}:{number}"
         return Record(key, {"id": key, "version": _version(article)}, content)
 
-    def documents(self, records: Iterable[Record]) -> Iterator[Outcome]:
+    def documents(self, records: Iterable[Record], convert: Convert) -> Iterator[Outcome]:
         """Convert the newest revision of each article of a shard, in the order of the dumps."""
         newest: dict[str, list[Any]] = {}
         for record in records:
@@ -105,9 +116,9 @@ class Wikipedia(Corpus):
                 yield Dropped("older revision", head["id"], show=False)
             else:
                 written.add(record.key)
-                yield self._convert(head["id"], record.body)
+                yield self._convert(head["id"], record.body, convert)
 
-    def _convert(self, identity: str, line: bytes) -> Outcome:
+    def _convert(self, identity: str, line: bytes, convert: Convert) -> Outcome:
         article = _parse(line)
         metadata = _metadata(article)
         html = _field(article, "article_body", "html")
@@ -122,11 +133,11 @@ class Wikipedia(Corpus):
             )
         if _REDIRECT.search(html[:20_000]):
             return Dropped("redirect", identity, excerpt=html[:EXCERPT], metadata=metadata)
-        from tootsie.curate.markdownify import convert
-
         body = html.encode("utf-8", "replace")
         try:
-            conversion = convert(html, profile="wikipedia", references=self.references, infobox=self.infobox)
+            (conversion,) = convert(
+                [html], profile="wikipedia", references=self.references, infobox=self.infobox
+            )
         except Exception as error:
             return failed(identity, error, body, metadata)
         text, title = conversion.markdown, metadata.get("title")
