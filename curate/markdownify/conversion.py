@@ -137,10 +137,12 @@ def _serialize(
 ) -> tuple[Serializer, str | None, str | None]:
     html = cut_mathml(decoded.text)
     serializer = Serializer(options, limits, TAGS_OF.get(options.profile, TAGS), CLASSES[options.profile])
-    if nesting.is_deep(html, limits.max_depth):
+    page = html.encode()
+    if nesting.is_deep(page, limits.max_depth):
         html, dropped = nesting.flatten(html, limits.max_depth)
+        page = html.encode()
         serializer.counters["elements_too_deep"] += dropped
-    parser = LexborHTMLParser(html)
+    parser = LexborHTMLParser(page)
     root = parser.root
     serializer.counters["invalid_characters_replaced"] += decoded.invalid
     serializer.counters["control_characters_removed"] += decoded.removed

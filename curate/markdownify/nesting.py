@@ -8,8 +8,11 @@ lie too deep. Their text stays.
 
 from __future__ import annotations
 
-import itertools
 import re
+import string
+
+import numpy as np
+import numpy.typing as npt
 
 _VOID = frozenset(
     ("area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param",
@@ -83,9 +86,6 @@ _CLOSES = {  # an end tag implied by the start of one of these
     "rt": frozenset(["rt", "rp"]),
     "rp": frozenset(["rt", "rp"]),
 }
-_VOID_PATTERN = "|".join(sorted(_VOID, key=len, reverse=True))
-_DEPTH_TAGS = re.compile(rf"<(?!(?:{_VOID_PATTERN})\b)([/a-zA-Z])", re.IGNORECASE)
-_FORMAT_TAGS = re.compile(rf"<(/?)(?:{'|'.join(sorted(_FORMATTING))})(?=[\s/>])", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*)|<!--")
 _QUOTED = re.compile(r"[^>\"']*(?:\"[^\"]*\"|'[^']*'|>)")
 MAX_UNCLOSED = 64
@@ -94,41 +94,101 @@ MAX_REOPENED = 8
 """Formatting elements that may lie in each other in a rewritten page."""
 MAX_ATTRIBUTES = 300
 """Attributes of one tag; parsers compare each with all before it."""
+_LONG_TAG = 4 * MAX_ATTRIBUTES
 _QUOTED_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
 _WHITE = re.compile(r"[\s/]+")
+_SMALL = 1 << 14
+"""Bytes of a page below which counting costs less than arrays do."""
+
+# Tags are told apart by the eight bytes that follow their "<", as one integer: a page has too many for a loop.
+_BYTE, _PAIR, _LOWER = np.uint64(0xFF), np.uint64(0xFFFF), np.uint64(0x2020202020202020)
+_NAME_END = np.isin(np.arange(256), list(b"\t\n\f\r />"))
+_LETTER = np.isin(np.arange(256), list(map(ord, string.ascii_letters)))
+_SURELY_FORMATTING, _MAYBE_FORMATTING, _MAYBE_VOID = 1, 2, 4
 
 
-def is_deep(html: str, max_depth: int) -> bool:
-    """Return whether ``html`` may nest deeper than ``max_depth`` or leave many formatting elements open; linear."""
-    if len(html) > 4 * MAX_ATTRIBUTES and _has_long_tag(html):
+def _pairs() -> npt.NDArray[np.uint8]:
+    """Return what each pair of bytes at the start of a tag may lead to, as flags."""
+    table = np.zeros((256, 256), np.uint8)  # second byte, first byte
+    for names, flag in ((_FORMATTING, _MAYBE_FORMATTING), (_VOID, _MAYBE_VOID)):
+        for name in names:
+            for first in {ord(name[0]), ord(name[0].upper())}:
+                if len(name) == 1:
+                    table[_NAME_END, first] |= _SURELY_FORMATTING
+                else:
+                    for second in {ord(name[1]), ord(name[1].upper())}:
+                        table[second, first] |= flag
+    return table.ravel()
+
+
+_PAIRS = _pairs()
+
+
+def is_deep(page: bytes, max_depth: int) -> bool:
+    """Return whether ``page`` may nest deeper than ``max_depth`` or leave many formatting elements open; linear."""
+    if len(page) > _LONG_TAG and _has_long_tag(page):
         return True
-    if html.count("<") - html.count("</") <= MAX_UNCLOSED:
+    if len(page) < _SMALL and page.count(b"<") - page.count(b"</") <= MAX_UNCLOSED:
         return False
-    depth = peak = 0
-    for mark in _DEPTH_TAGS.findall(html):
-        if mark != "/":
-            depth += 1
-            if depth > peak:
-                peak = depth
-        elif depth:
-            depth -= 1
-    if peak > max_depth:
-        return True
-    unclosed = itertools.accumulate(
-        (-1 if slash else 1 for slash in _FORMAT_TAGS.findall(html)), lambda a, b: max(a + b, 0)
-    )
-    return max(unclosed, default=0) > MAX_UNCLOSED
-
-
-def _has_long_tag(html: str) -> bool:
-    for chunk in html.split(">"):
-        if len(chunk) > 4 * MAX_ATTRIBUTES:
-            start = chunk.find("<")
-            if start >= 0 and len(chunk) - start > 4 * MAX_ATTRIBUTES:
-                bare = _QUOTED_VALUE.sub(" ", chunk[start:])
-                if len(_WHITE.findall(bare)) > MAX_ATTRIBUTES:
-                    return True
+    padded = page + bytes(9)
+    start = np.flatnonzero(np.frombuffer(padded, np.uint8) == ord("<")) + 1
+    words = np.ndarray((len(page) + 1,), "<u8", buffer=padded, strides=(1,)).take(start)
+    first = (words & _BYTE).astype(np.uint8)
+    ends = first == ord("/")
+    tags = _LETTER[first] | ends
+    words, ends = words[tags], ends[tags]
+    words = np.where(ends, words >> np.uint64(8), words)
+    kind = _PAIRS[words & _PAIR]
+    steps = np.where(ends, np.int8(-1), np.int8(1))
+    if _peak(steps) > max_depth:
+        candidates = np.flatnonzero(((kind & _MAYBE_VOID) != 0) & ~ends)
+        nesting = steps.copy()
+        nesting[candidates[_named(words[candidates], _VOID)]] = 0
+        if _peak(nesting) > max_depth:
+            return True
+    formatting = (kind & _SURELY_FORMATTING) != 0
+    candidates = np.flatnonzero(kind & _MAYBE_FORMATTING)
+    if len(candidates) + np.count_nonzero(formatting & ~ends) > MAX_UNCLOSED:
+        formatting[candidates] = _named(words[candidates], _FORMATTING)
+        return _peak(steps[formatting]) > MAX_UNCLOSED
     return False
+
+
+def _named(words: npt.NDArray[np.uint64], names: frozenset[str]) -> npt.NDArray[np.bool_]:
+    """Return which ``words`` begin with one of ``names`` and its end; names longer than seven bytes do not count."""
+    lower = words | _LOWER
+    found = np.zeros(len(words), np.bool_)
+    for name in names:
+        bits = 8 * len(name)
+        if 8 < bits < 64:
+            mask, value = np.uint64((1 << bits) - 1), np.uint64(int.from_bytes(name.encode(), "little"))
+            found |= ((lower & mask) == value) & _NAME_END[(words >> np.uint64(bits)) & _BYTE]
+    return found
+
+
+def _peak(steps: npt.NDArray[np.int8]) -> int:
+    """Return the highest level that ``steps`` up and down reach; the ground is 0, whatever goes below stays there."""
+    level = np.cumsum(steps, dtype=np.int32)
+    lowest = np.minimum(np.minimum.accumulate(level), 0)
+    return int((level - lowest).max(initial=0))
+
+
+def _has_long_tag(page: bytes) -> bool:
+    if len(page) < _SMALL and max(map(len, page.split(b">"))) <= _LONG_TAG:
+        return False
+    closed = np.flatnonzero(np.frombuffer(page, np.uint8) == ord(">"))
+    edges = np.concatenate(([-1], closed, [len(page)]))
+    for index in np.flatnonzero(np.diff(edges) > _LONG_TAG).tolist():
+        end = int(edges[index + 1])
+        start = page.find(b"<", int(edges[index]) + 1, end)
+        if start >= 0 and end - start > _LONG_TAG and _attributes(page[start:end].decode()) > MAX_ATTRIBUTES:
+            return True
+    return False
+
+
+def _attributes(tag: str) -> int:
+    """Return how many attributes ``tag`` may have, at most."""
+    return len(_WHITE.findall(_QUOTED_VALUE.sub(" ", tag)))
 
 
 def flatten(html: str, max_depth: int) -> tuple[str, int]:
@@ -166,10 +226,7 @@ def flatten(html: str, max_depth: int) -> tuple[str, int]:
                 break
         position = end + 1
         tag = html[match.start() : position]
-        if (
-            len(tag) > 4 * MAX_ATTRIBUTES
-            and len(_WHITE.findall(_QUOTED_VALUE.sub(" ", tag))) > MAX_ATTRIBUTES
-        ):
+        if len(tag) > _LONG_TAG and _attributes(tag) > MAX_ATTRIBUTES:
             tag = f"<{match.group(1)}{name}>"
         if match.group(1):
             if skipped.get(name):

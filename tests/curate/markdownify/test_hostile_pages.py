@@ -95,8 +95,8 @@ def test_flattened_pages_have_balanced_tags(html: str, flat: str) -> None:
 
 
 def test_ordinary_pages_are_left_alone() -> None:
-    assert not is_deep("<div>" * 50 + "</div>" * 50 + "<br><img><p>" * 20, 256)
-    assert is_deep("<div>" * 300, 256)
+    assert not is_deep(b"<div>" * 50 + b"</div>" * 50 + b"<br><img><p>" * 20, 256)
+    assert is_deep(b"<div>" * 300, 256)
 
 
 WORDS = [
