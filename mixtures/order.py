@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import functools
 import threading
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,9 +20,13 @@ from tootsie.mixtures.phase_order import PhaseOrder
 from tootsie.mixtures.plan import Plan, PlanPhase
 from tootsie.mixtures.shuffle import permutation
 
-BLOCK = 1024
+BLOCK = 4096
 """Positions computed at a time; has no influence on the order."""
 CACHED_BLOCKS = 64
+LANES_FROM = 16
+"""Blocks of a phase from which on they are computed in lockstep."""
+LANES = 1024
+"""Blocks computed in lockstep at a time: enough to hide the cost of a step, few enough for the caches."""
 
 
 class Draws(NamedTuple):
@@ -67,22 +72,25 @@ class Order:
         positions = np.asarray(positions, dtype=np.int64).reshape(-1)
         if positions.size and (int(positions.min()) < 0 or int(positions.max()) >= self.plan.total_sequences):
             raise IndexError(f"a position lies outside [0, {self.plan.total_sequences:,})")
+        starts = np.array(self._starts, dtype=np.int64)
+        phases = np.searchsorted(starts, positions, side="right") - 1
+        local = positions - starts[phases]
+        block = local // BLOCK
         dataset = np.empty(len(positions), dtype=np.int32)
         unit = np.empty(len(positions), dtype=np.int64)
-        phases = np.searchsorted(np.array(self._starts, dtype=np.int64), positions, side="right") - 1
-        local = positions - np.array(self._starts, dtype=np.int64)[phases]
-        keys = np.stack([phases, local // BLOCK])
-        blocks, inverse = np.unique(keys, axis=1, return_inverse=True)
-        inverse = inverse.reshape(-1)
-        for number, (phase, block) in enumerate(blocks.T.tolist()):
-            rows = np.flatnonzero(inverse == number)
-            with self._lock:
-                block_dataset, block_unit = self._block(phase, block)
-            offsets = local[rows] - block * BLOCK
-            dataset[rows] = block_dataset[offsets]
-            unit[rows] = block_unit[offsets]
-        epoch = unit // self._windows[dataset]
-        return Draws(dataset, epoch, self._shuffled(dataset, epoch, unit - epoch * self._windows[dataset]))
+        for phase, blocks, rows in _by_phase(phases, block):
+            if len(blocks) >= LANES_FROM and self._phase_order(phase)[0].has_lanes:
+                self._draw_lanes(phase, blocks, rows, local, dataset, unit)
+                continue
+            for number, mine in zip(blocks.tolist(), rows, strict=True):
+                with self._lock:
+                    block_dataset, block_unit = self._block(phase, number)
+                offsets = local[mine] - number * BLOCK
+                dataset[mine] = block_dataset[offsets]
+                unit[mine] = block_unit[offsets]
+        windows = self._windows[dataset]
+        epoch = unit // windows
+        return Draws(dataset, epoch, self._shuffled(dataset, epoch, unit - epoch * windows))
 
     def counts(self, position: int) -> np.ndarray:
         """Return how many sequences of each dataset are drawn before ``position``, int64[D].
@@ -126,15 +134,46 @@ class Order:
         self._reached = ((number, block + 1), after)
         return index[local], unit
 
+    def _draw_lanes(
+        self,
+        number: int,
+        blocks: np.ndarray,
+        rows: list[np.ndarray],
+        local: np.ndarray,
+        dataset: np.ndarray,
+        unit: np.ndarray,
+    ) -> None:
+        """Fill in ``dataset`` and ``unit`` at ``rows``, the positions of many blocks of one phase."""
+        order, index = self._phase_order(number)
+        carried = np.array(
+            [self.plan.phases[number].carried.get(name, 0) for name in order.names], dtype=np.int64
+        )
+        for first in range(0, len(blocks), LANES):
+            part = blocks[first : first + LANES]
+            members, units = map(np.ascontiguousarray, order.lanes((part * BLOCK).tolist(), BLOCK))
+            for lane, mine in enumerate(rows[first : first + LANES]):
+                offsets = local[mine] - part[lane] * BLOCK
+                member = members[lane][offsets]
+                dataset[mine] = index[member]
+                unit[mine] = units[lane][offsets] + carried[member]
+
     def _shuffled(self, dataset: np.ndarray, epoch: np.ndarray, row: np.ndarray) -> np.ndarray:
         window = np.empty(len(row), dtype=np.int64)
-        pairs, inverse = np.unique(np.stack([dataset.astype(np.int64), epoch]), axis=1, return_inverse=True)
-        inverse = inverse.reshape(-1)
-        for number, (which, passes) in enumerate(pairs.T.tolist()):
-            rows = np.flatnonzero(inverse == number)
-            name = self.plan.datasets[which].name
-            shuffle = permutation(int(self._windows[which]), self.plan.seed, name, passes)
-            window[rows] = shuffle(row[rows])
+        by_dataset = np.argsort(
+            dataset.astype(np.int16) if len(self._windows) < 2**15 else dataset, kind="stable"
+        )
+        ends = np.cumsum(np.bincount(dataset, minlength=len(self._windows)))
+        for which, rows in enumerate(np.split(by_dataset, ends[:-1])):
+            if not len(rows):
+                continue
+            epochs = epoch[rows]
+            several = epochs.min() != epochs.max()
+            for passes in np.unique(epochs).tolist() if several else epochs[:1].tolist():
+                mine = rows[epochs == passes] if several else rows
+                shuffle = permutation(
+                    int(self._windows[which]), self.plan.seed, self.plan.datasets[which].name, passes
+                )
+                window[mine] = shuffle(row[mine])
         return window
 
     def _check_carried(self, before: PlanPhase, after: PlanPhase) -> None:
@@ -148,3 +187,16 @@ class Order:
                 value=int(carried[index]),
                 remedy="Compile the plan again",
             )
+
+
+def _by_phase(phases: np.ndarray, blocks: np.ndarray) -> Iterator[tuple[int, np.ndarray, list[np.ndarray]]]:
+    """Yield ``(phase, blocks, rows)``: the distinct blocks of each phase, and where in the arguments each occurs."""
+    key = phases * (int(blocks.max(initial=0)) + 1) + blocks
+    order = np.arange(len(key)) if (np.diff(key) >= 0).all() else np.argsort(key, kind="stable")
+    key = key[order]
+    cuts = np.flatnonzero(np.diff(key)) + 1
+    rows = np.split(order, cuts)
+    heads = order[np.concatenate([[0], cuts])] if len(order) else order
+    for phase in np.unique(phases[heads]).tolist():
+        mine = np.flatnonzero(phases[heads] == phase)
+        yield phase, blocks[heads[mine]], [rows[i] for i in mine.tolist()]

@@ -35,9 +35,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tootsie.mixtures.lockstep import draw_in_lockstep, fits
+
 SPLIT_ABOVE = 4096
 """Look-back in positions above which the datasets are split into two classes."""
-_CHUNK = 2**14
+_CHUNK = 2**18
+"""Numbers looked at in one go: members × interval starts."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +117,17 @@ class RateClass:
         releases = np.array([release[i] for i in reversed(latest_first)], dtype=np.int64)
         least = np.full(len(latest_first) + 1, missing, dtype=np.int64)
         due = np.array(done, dtype=np.int64)
+        counts = np.array(self.counts, dtype=np.int64)[:, None]
         for base, offsets, taken in self._starts(first, position):
-            inside = np.zeros(len(offsets), dtype=np.int64)
-            for member, count in enumerate(self.counts):
-                whole, rest = divmod(count * base, self.length)
-                released = whole + (rest + count * offsets + self.length - 1) // self.length
-                inside += np.maximum(0, due[member] - released)
+            parts = [divmod(count * base, self.length) for count in self.counts]
+            whole = np.array([part[0] for part in parts], dtype=np.int64)
+            rest = np.array([part[1] for part in parts], dtype=np.int64)[:, None]
+            # How many units are due that were not released before: max(0, due - whole - ...), summed over the members.
+            released = counts * offsets
+            released += rest + (self.length - 1)
+            released //= self.length
+            np.subtract((due - whole)[:, None], released, out=released)
+            inside = np.maximum(released, 0, out=released).sum(axis=0)
             capacity = self.taken(position) - taken - inside
             later = len(releases) - np.searchsorted(releases, base + offsets, side="left")
             np.minimum.at(least, later, capacity)
@@ -132,35 +140,31 @@ class RateClass:
         # The rounding of the slow class can lend it all but one L-th of a position.
         needed = 1 if self.rounds_up else self.length
 
-        def gathered(start: int) -> int:
-            return sum(
-                self.counts[i] * start - done[i] * self.length for i in latest_first if release[i] < start
-            )
-
-        if gathered(position) < needed:
-            return None
-        low, high = 0, position
-        while low < high:
-            middle = (low + high) // 2
-            if gathered(middle) >= needed:
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        counts = quotas = 0
+        for number, i in enumerate(reversed(latest_first)):
+            counts += self.counts[i]
+            quotas += done[i] * self.length
+            # With the units released so far: where counts · a − quotas reaches what is needed, before the next release.
+            start = max(release[i] + 1, -(-(needed + quotas) // counts))
+            following = len(latest_first) - 2 - number
+            if start <= (release[latest_first[following]] if following >= 0 else position):
+                return start
+        return None
 
     def _starts(self, first: int, position: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """Return the interval starts to look at, in chunks: (base, int64 offsets from it, positions taken before)."""
         chunks = []
+        size = max(1, _CHUNK // len(self.counts))
         if not self.rounds_up:
-            for base in range(first, position, _CHUNK):
-                offsets = np.arange(min(_CHUNK, position - base), dtype=np.int64)
+            for base in range(first, position, size):
+                offsets = np.arange(min(size, position - base), dtype=np.int64)
                 whole, rest = divmod(self.total * base, self.length)
                 chunks.append((base, offsets, whole + (rest + self.total * offsets) // self.length))
             return chunks
         # Only just after a position of the class can a start bind: the n-th such start is ⌊(n − 1)·L / total⌋ + 1.
         begin, end = self.taken(first), self.taken(position)
-        for number in range(max(1, begin), end + 1, _CHUNK):
-            ordinals = np.arange(min(_CHUNK, end + 1 - number), dtype=np.int64)
+        for number in range(max(1, begin), end + 1, size):
+            ordinals = np.arange(min(size, end + 1 - number), dtype=np.int64)
             base, rest = divmod((number - 1) * self.length, self.total)
             offsets = (rest + ordinals * self.length) // self.total
             inside = offsets + base + 1 < position
@@ -238,17 +242,58 @@ class PhaseOrder:
 
     def datasets(self, start: int, end: int, drawn: list[int]) -> np.ndarray:
         """Return the datasets of the positions [start, end), int32[end - start], given the units drawn before."""
-        fast = self._classes[0]
-        offsets = np.arange(end - start + 1, dtype=np.int64)
-        whole, rest = divmod(fast.total * start, self.length)
-        taken = whole + (rest + fast.total * offsets) // self.length
-        is_fast = np.diff(taken) == 1
+        is_fast = self._is_fast(start, end - start)
         result = np.empty(end - start, dtype=np.int32)
         for rate_class in self._classes:
             at = np.flatnonzero(is_fast != rate_class.rounds_up)
             members = rate_class.schedule((at + start).tolist(), [drawn[i] for i in rate_class.members])
             result[at] = np.array(rate_class.members, dtype=np.int32)[members]
         return result
+
+    def lanes(self, starts: list[int], size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw many stretches at once.
+
+        Args:
+          starts: first position of each of the W stretches, in [0, L).
+          size: S, positions of each. What lies past the end of the phase means nothing.
+
+        Returns:
+          ``(dataset, unit)``, int32[W, S] and int64[W, S]: the index of the dataset, and how many of its units the phase
+          has drawn before.
+        """
+        drawn = [self.drawn(start) for start in starts]
+        if len(self._classes) == 1:
+            offsets = np.broadcast_to(np.arange(size, dtype=np.int64), (len(starts), size))
+            return draw_in_lockstep(self.counts, self.length, starts, offsets, drawn)
+        dataset = np.zeros((len(starts), size), dtype=np.int32)
+        unit = np.zeros((len(starts), size), dtype=np.int64)
+        is_fast = np.stack([self._is_fast(start, size) for start in starts])
+        for rate_class in self._classes:
+            mine = is_fast != rate_class.rounds_up
+            sizes = mine.sum(axis=1)
+            offsets = np.argsort(~mine, axis=1, kind="stable")[:, : int(sizes.max(initial=0))]
+            before = [[row[i] for i in rate_class.members] for row in drawn]
+            member, units = draw_in_lockstep(rate_class.counts, self.length, starts, offsets, before)
+            real = np.arange(offsets.shape[1]) < sizes[:, None]
+            lane = np.nonzero(real)[0]
+            dataset[lane, offsets[real]] = np.array(rate_class.members, dtype=np.int32)[member[real]]
+            unit[lane, offsets[real]] = units[real]
+        return dataset, unit
+
+    @property
+    def has_lanes(self) -> bool:
+        """Whether the numbers of this phase are small enough for :meth:`lanes`."""
+        return fits(len(self.counts), self.length)
+
+    def _is_fast(self, start: int, size: int) -> np.ndarray:
+        """Return which of the positions [start, start + size) belong to the first class, bool[size]."""
+        if len(self._classes) == 1:
+            return np.full(size, not self._classes[0].rounds_up)
+        fast = self._classes[0]
+        offsets = np.arange(size + 1, dtype=np.int64)
+        whole, rest = divmod(fast.total * start, self.length)
+        taken = whole + (rest + fast.total * offsets) // self.length
+        return np.diff(taken) == 1
 
 
 def slow_datasets(counts: tuple[int, ...], length: int) -> frozenset[int]:

@@ -24,6 +24,10 @@ VERSION = "shuffle/1"
 ROUNDS = 8
 SORTED_BELOW = 4096
 """Largest n that is permuted by sorting."""
+_TABULATE_AFTER = 4
+"""The rounds are tabulated once so many times as many elements were asked for as a table has."""
+_CHUNK = 8192
+"""Numbers permuted at a time: what one round touches stays in the processor's first caches."""
 
 
 class Permutation:
@@ -43,6 +47,8 @@ class Permutation:
         message = b"\0".join((VERSION.encode(), str(seed).encode(), str(epoch).encode(), name.encode()))
         self._keys = np.frombuffer(hashlib.sha512(message).digest(), dtype="<u8").astype(np.uint64)
         self._table: np.ndarray | None = None
+        self._asked = 0
+        self._rounds: list[np.ndarray] | None = None
         if n <= SORTED_BELOW:
             hashes = _mix(_mix(np.arange(n, dtype=np.uint64) ^ self._keys[0]) ^ self._keys[1])
             self._table = np.argsort(hashes, kind="stable").astype(np.int64)
@@ -58,34 +64,74 @@ class Permutation:
             raise IndexError(f"an index lies outside [0, {self.n})")
         if self._table is not None:
             return self._table[index]
-        value = self._encrypt(index.reshape(-1).astype(np.uint64))
+        flat = index.reshape(-1).astype(np.uint64)
+        self._asked += len(flat)
+        bits = (self.n - 1).bit_length()
+        if self._rounds is None and bits <= 32 and self._asked >= _TABULATE_AFTER << (bits - bits // 2):
+            self._tabulate()
+        for start in range(0, len(flat), _CHUNK):
+            self._walk(flat[start : start + _CHUNK])
+        return flat.view(np.int64).reshape(index.shape)
+
+    def _walk(self, value: np.ndarray) -> None:
+        """Replace the numbers below n by their images, in place."""
+        self._encrypt(value)
         outside = np.flatnonzero(value >= self.n)
         while outside.size:
-            value[outside] = self._encrypt(value[outside])
-            outside = outside[value[outside] >= self.n]
-        return value.astype(np.int64).reshape(index.shape)
+            again = value[outside]
+            self._encrypt(again)
+            value[outside] = again
+            outside = outside[again >= self.n]
 
-    def _encrypt(self, value: np.ndarray) -> np.ndarray:
+    def _encrypt(self, value: np.ndarray) -> None:
+        """Replace ⌈log₂ n⌉-bit numbers by their images, in place."""
         bits = (self.n - 1).bit_length()
         low_bits = np.uint64(bits // 2)
-        low_mask = np.uint64((1 << (bits // 2)) - 1)
-        high_mask = np.uint64((1 << (bits - bits // 2)) - 1)
-        low, high = value & low_mask, value >> low_bits
+        low, high = value & np.uint64((1 << (bits // 2)) - 1), value >> low_bits
+        scratch = np.empty_like(value)
         for number in range(0, ROUNDS, 2):
-            low = low ^ (_mix(high ^ self._keys[number]) & low_mask)
-            high = high ^ (_mix(low ^ self._keys[number + 1]) & high_mask)
-        return (high << low_bits) | low
+            low ^= self._round(number, high, scratch)
+            high ^= self._round(number + 1, low, scratch)
+        np.left_shift(high, low_bits, out=value)
+        value |= low
+
+    def _round(self, number: int, half: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+        """Return what a round adds to the other half."""
+        if self._rounds is not None:
+            return self._rounds[number].take(half.view(np.int64), mode="clip")
+        bits = (self.n - 1).bit_length()
+        mixed = half ^ self._keys[number]
+        _mix_into(mixed, scratch)
+        mixed &= np.uint64((1 << (bits - bits // 2 if number % 2 else bits // 2)) - 1)
+        return mixed
+
+    def _tabulate(self) -> None:
+        """Compute every value of every round beforehand: halves of up to 16 bits have few."""
+        bits = (self.n - 1).bit_length()
+        widths = (bits - bits // 2, bits // 2)
+        tables = []
+        for number in range(ROUNDS):
+            half = np.arange(1 << widths[number % 2], dtype=np.uint64)
+            tables.append(self._round(number, half, np.empty_like(half)).astype(np.uint16))
+        self._rounds = tables
 
 
 def _mix(value: np.ndarray) -> np.ndarray:
-    """Mix 64 bits: the finalizer of SplitMix64 (Steele, Lea and Flood 2014), after one odd multiplication."""
-    value = value * np.uint64(0x9E3779B97F4A7C15)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+    value = value.copy()
+    _mix_into(value, np.empty_like(value))
+    return value
 
 
-@functools.lru_cache(maxsize=512)
+def _mix_into(value: np.ndarray, scratch: np.ndarray) -> None:
+    """Mix 64 bits: the finalizer of SplitMix64 (Steele, Lea and Flood 2014), after one odd multiplication; in place."""
+    value *= np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        value ^= np.right_shift(value, np.uint64(shift), out=scratch)
+        value *= np.uint64(factor)
+    value ^= np.right_shift(value, np.uint64(31), out=scratch)
+
+
+@functools.lru_cache(maxsize=256)
 def permutation(n: int, seed: int, name: str, epoch: int) -> Permutation:
     """Return a permutation, kept for the next call."""
     return Permutation(n, seed, name, epoch)

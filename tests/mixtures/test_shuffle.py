@@ -102,3 +102,14 @@ def test_outside_is_refused(index: int) -> None:
 def test_impossible_sizes(n: int) -> None:
     with pytest.raises(ValueError, match="a permutation of"):
         Permutation(n, 0, "a", 0)
+
+
+@pytest.mark.parametrize("n", [4097, 70_001, 2**20, 2**20 + 1, 3 * 10**9])
+def test_tabulated_rounds_give_the_same(n: int) -> None:
+    """Much used permutations look their rounds up; what they give is the same."""
+    index = np.unique(np.linspace(0, n - 1, 5000).astype(np.int64))
+    fresh, used = Permutation(n, 5, "web", 2), Permutation(n, 5, "web", 2)
+    expected = fresh(index[:100])
+    used._tabulate()
+    assert used(index[:100]).tolist() == expected.tolist()
+    assert fresh(index).tolist() == used(index).tolist()
