@@ -7,6 +7,7 @@
 
 from tootsie.curate.markdownify.conversion import Conversion, convert, markdownify
 from tootsie.curate.markdownify.options import Dollars, Images, Limits, Links, Options, Profile, References
+from tootsie.curate.markdownify.trace import dropped_text
 
 __all__ = [
     "Conversion",
@@ -18,5 +19,6 @@ __all__ = [
     "Profile",
     "References",
     "convert",
+    "dropped_text",
     "markdownify",
 ]

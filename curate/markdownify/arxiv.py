@@ -98,9 +98,11 @@ def _item_tag(serializer: Serializer, node: Node, attributes: dict[str, Any]) ->
         match = re.fullmatch(r"\(?(\d{1,9})[.):]?", text)
         if match:
             flow.state["number"] = int(match.group(1))
+            serializer.counters["item_numbers"] += 1
             return SKIP
         flow.state["ordered"] = False
     if not any(character.isalnum() for character in text):
+        serializer.counters["item_bullets_dropped"] += 1
         return SKIP
     serializer.counters["item_labels"] += 1
 

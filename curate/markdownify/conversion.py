@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -38,6 +39,7 @@ CLASSES: dict[Profile, dict[str, Handler]] = {
 }
 _SITE_SUFFIX = re.compile(r"\s+[-–—|]\s+(?:Wiki\w+|维基百科.*|Wikip\S+.*)$")
 DEFAULT_LIMITS = Limits()
+Engine = TypeVar("Engine", bound=Serializer)
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,22 @@ def convert(
 
     Time and memory are linear in the length of the page. The result depends on the arguments only.
     """
+    return convert_by(Serializer, html, profile, limits, charset, options)[0]
+
+
+def convert_by(
+    engine: Callable[[Options, Limits, dict[str, Handler], dict[str, Handler]], Engine],
+    html: str | bytes,
+    profile: str | Profile,
+    limits: Limits,
+    charset: str | None,
+    options: dict[str, Any],
+) -> tuple[Conversion, Engine]:
+    """Convert one page as :func:`convert` does, by a kind of serializer that sees more (:mod:`.trace`).
+
+    Returns:
+      The conversion, and the serializer with all that it noted.
+    """
     settings = _options(profile, tuple(sorted(options.items())))
     if len(html) > limits.max_bytes:
         raise InputError(
@@ -92,7 +110,8 @@ def convert(
             remedy="Leave it out, or raise max_bytes",
         )
     decoded = decode(html, charset)
-    serializer, page_title, language = _serialize(decoded, settings, limits)
+    serializer = engine(settings, limits, TAGS_OF.get(settings.profile, TAGS), CLASSES[settings.profile])
+    page_title, language = _serialize(serializer, decoded, limits)
     title = serializer.title
     if title is None and settings.profile in (Profile.WEB, Profile.WIKIPEDIA) and page_title:
         title = escape_text(collapse(page_title).strip(" "))
@@ -107,7 +126,7 @@ def convert(
             blocks.insert(0, f"# {title}")
     if language:
         serializer.metadata["language"] = language
-    return Conversion(
+    conversion = Conversion(
         markdown=serializer.markdown(),
         title=title or None,
         counters={name: count for name, count in sorted(serializer.counters.items()) if count},
@@ -116,6 +135,7 @@ def convert(
         metadata=serializer.metadata,
         encoding=decoded.encoding,
     )
+    return conversion, serializer
 
 
 def markdownify(html: str | bytes, *, profile: str | Profile = Profile.WEB, **options: Any) -> str:
@@ -132,11 +152,9 @@ def _options(profile: str | Profile, options: tuple[tuple[str, Any], ...]) -> Op
     return Options.of(profile, **dict(options))
 
 
-def _serialize(
-    decoded: Decoded, options: Options, limits: Limits
-) -> tuple[Serializer, str | None, str | None]:
+def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tuple[str | None, str | None]:
+    """Parse and walk the page; return what ``<title>`` and ``<html lang>`` say."""
     html = cut_mathml(decoded.text)
-    serializer = Serializer(options, limits, TAGS_OF.get(options.profile, TAGS), CLASSES[options.profile])
     page = html.encode()
     if nesting.is_deep(page, limits.max_depth):
         html, dropped = nesting.flatten(html, limits.max_depth)
@@ -147,11 +165,10 @@ def _serialize(
     serializer.counters["invalid_characters_replaced"] += decoded.invalid
     serializer.counters["control_characters_removed"] += decoded.removed
     if root is None:
-        return serializer, None, None
+        return None, None
     serializer.root = root
     serializer.walk(root)
     return (
-        serializer,
         _page_title(parser) if "<title" in html or "<TITLE" in html else None,
         root.attributes.get("lang"),
     )

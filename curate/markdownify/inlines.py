@@ -41,6 +41,7 @@ def drop(name: str) -> Handler:
 
 
 def _nothing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """Elements without text, which say nothing to a reader."""
     return SKIP
 
 
@@ -93,6 +94,7 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
 def image(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<img>`` by the images policy: an image, its alternative text, or nothing."""
     if is_hidden(attributes) and "display" not in (attributes.get("style") or ""):
+        serializer.counters["hidden_dropped"] += 1
         return SKIP
     policy = serializer.options.images
     source = (attributes.get("src") or "").strip(HTML_SPACE)
@@ -177,10 +179,14 @@ def _word_break(serializer: Serializer, node: Node, attributes: dict[str, Any]) 
 def math(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<math>``: its TeX, opaque."""
     tex, origin = formulas.tex_of_math(node, attributes)
-    if tex:
-        serializer.counters[f"formulas_from_{origin}"] += 1
-        serializer.formula(tex, formulas.is_display(attributes))
+    add_formula(serializer, tex, origin, formulas.is_display(attributes))
     return SKIP
+
+
+def add_formula(serializer: Serializer, tex: str, origin: str, display: bool) -> None:
+    """Add a formula and count where its TeX came from (``alttext``, ``annotation``, ``mathml`` …)."""
+    serializer.counters[f"formulas_from_{origin}" if tex else "formulas_empty"] += 1
+    serializer.formula(tex, display)
 
 
 def _script_element(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -188,8 +194,9 @@ def _script_element(serializer: Serializer, node: Node, attributes: dict[str, An
     kind = (attributes.get("type") or "").lower()
     if kind.startswith("math/tex"):
         tex = formulas.normalise(node.text(deep=True) or "")
-        serializer.counters["formulas_from_script"] += 1
-        serializer.formula(tex, "display" in kind)
+        add_formula(serializer, tex, "script", "display" in kind)
+    else:
+        serializer.counters["scripts_dropped"] += 1
     return SKIP
 
 
@@ -201,8 +208,7 @@ def _katex(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> An
     tex, origin = formulas.tex_of_math(element, element.attributes)
     parent = node.parent
     display = parent is not None and "katex-display" in (parent.attributes.get("class") or "")
-    serializer.counters[f"formulas_from_{origin}"] += 1
-    serializer.formula(tex, display or formulas.is_display(element.attributes))
+    add_formula(serializer, tex, origin, display or formulas.is_display(element.attributes))
     return SKIP
 
 
@@ -244,12 +250,12 @@ INLINE_TAGS: dict[str, Handler] = {
     "math": math,
     "span": transparent,
     "script": _script_element,
-    "style": _nothing,
-    "template": _nothing,
+    "style": drop("styles_dropped"),
+    "template": drop("templates_dropped"),
     "link": _nothing,
     "meta": _nothing,
-    "title": _nothing,
-    "noscript": _nothing,
+    "title": drop("page_titles_set_aside"),
+    "noscript": drop("noscript_dropped"),
     "input": _nothing,
     "select": drop("forms_dropped"),
     "textarea": drop("forms_dropped"),
@@ -259,21 +265,26 @@ INLINE_TAGS: dict[str, Handler] = {
     "canvas": drop("pictures_dropped"),
     "audio": drop("embeds_dropped"),
     "video": drop("embeds_dropped"),
-    "datalist": _nothing,
-    "rp": _nothing,
+    "datalist": drop("forms_dropped"),
+    "rp": drop("ruby_brackets"),
     "rt": _ruby,
 }
 MATH_CLASSES: dict[str, Handler] = {
     "katex": _katex,
     "katex-mathml": _katex,
-    "katex-html": _nothing,
     "hurmet-tex": _entry,
-    "MathJax_Preview": _nothing,
-    "MathJax": _nothing,
-    "MathJax_Display": _nothing,
-    "MathJax_SVG": _nothing,
-    "MathJax_SVG_Display": _nothing,
-    "MathJax_CHTML": _nothing,
+    **dict.fromkeys(
+        (
+            "katex-html",
+            "MathJax_Preview",
+            "MathJax",
+            "MathJax_Display",
+            "MathJax_SVG",
+            "MathJax_SVG_Display",
+            "MathJax_CHTML",
+        ),
+        drop("rendered_formulas_dropped"),
+    ),
 }
 """Rendered copies of formulas whose source stands beside them."""
 
@@ -284,8 +295,7 @@ def mathjax_container(serializer: Serializer, node: Node, attributes: dict[str, 
     display = attributes.get("display") == "true"
     if element is not None:
         tex, origin = formulas.tex_of_math(element, element.attributes)
-        serializer.counters[f"formulas_from_{origin}"] += 1
-        serializer.formula(tex, display)
+        add_formula(serializer, tex, origin, display)
         return SKIP
     serializer.counters["formulas_without_source"] += 1
     return None

@@ -194,6 +194,8 @@ def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     rows = _span(attributes.get("rowspan"), zero=MAX_SPAN)
     align = _align(attributes)
     hidden = is_hidden(attributes)
+    if hidden:
+        serializer.counters["hidden_dropped"] += 1
     serializer.push("cell")
 
     def leave(s: Serializer) -> None:

@@ -44,6 +44,7 @@ def _fallback_image(serializer: Serializer, node: Node, attributes: dict[str, An
     """An image of a formula without MathML beside it."""
     alt = attributes.get("alt") or ""
     if not alt.strip():
+        serializer.counters["images_dropped"] += 1
         return SKIP
     serializer.counters["formulas_from_image"] += 1
     display = "display" in (attributes.get("class") or "")
@@ -76,7 +77,10 @@ def _reference(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
     href = (anchor.attributes.get("href") or "") if anchor is not None else ""
     match = _NOTE_ID.search(href)
     if match is None:
-        return PASS if "mw-ref" not in (attributes.get("class") or "") else SKIP
+        if "mw-ref" not in (attributes.get("class") or ""):
+            return PASS
+        serializer.counters["citations_dropped"] += 1
+        return SKIP
     label = text_of(node).strip("[]↑ ")
     policy = serializer.options.references
     if policy is References.DROP and (label.isdecimal() or not label):
@@ -95,6 +99,7 @@ def _reference(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
 def _separator(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """The raised comma between two citations, where citations go."""
     if serializer.options.references is References.DROP:
+        serializer.counters["citation_commas_dropped"] += 1
         serializer.trim()
         return SKIP
     return PASS
@@ -165,6 +170,7 @@ def _for_readers(serializer: Serializer, node: Node, attributes: dict[str, Any])
     """Text for screen readers only; the plus of a mixed number (three "+" one half) is a space to the eye."""
     if text_of(node) != "+":
         return PASS
+    serializer.counters["mixed_number_signs_dropped"] += 1
     serializer.text(" ")
     return SKIP
 

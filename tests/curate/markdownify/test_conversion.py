@@ -313,7 +313,7 @@ def test_the_result_tells_title_counters_and_language() -> None:
     )
     assert conversion.title == "A b"
     assert conversion.metadata == {"language": "fr"}
-    assert conversion.counters == {"headings": 1}
+    assert conversion.counters == {"headings": 1, "page_titles_set_aside": 1}
     assert convert("x").counters == {}
 
 
