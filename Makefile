@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test lint format types bench check-demo kill-demo lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test lint format types bench bench-peers check-demo kill-demo lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -45,6 +45,16 @@ format: setup-dev  ## Format the code
 
 bench: setup-dev  ## Run the benchmarks
 	@for script in benchmarks/*.py; do echo "== $$script"; $(RUN) $$script || exit 1; done
+
+bench-peers: .build/peers/.installed  ## Run the converter's benchmark beside every peer (Node and pandoc where they are installed)
+	PYTHONPATH= .build/peers/venv/bin/python benchmarks/markdownify.py --memory
+
+.build/peers/.installed: constraints.txt pyproject.toml setup.py
+	@mkdir -p .build/peers
+	@test -x .build/peers/venv/bin/python || $(PYTHON) -m venv .build/peers/venv
+	.build/peers/venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	@if command -v npm >/dev/null; then npm install --silent --no-save --prefix .build/peers turndown@7 @joplin/turndown-plugin-gfm@1; fi
+	@touch $@
 
 check-demo: demo  ## Run the demo and check what it has learnt
 	$(RUN) tests/endurance/check_demo.py demo-run

@@ -7,8 +7,11 @@ import json
 import tarfile
 import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
+SPHINX = Path("/usr/share/doc/python3.11/html")
+"""Where Debian's ``python3.11-doc`` puts the manual of Python."""
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -44,3 +47,30 @@ def wikipedia(data: Path) -> list[str]:
 def web(data: Path) -> list[str]:
     """Pages of the open web; none in the sample dumps."""
     return read(list((data / "web" / "trafilatura").rglob("*.html")))
+
+
+def stackexchange(data: Path) -> list[str]:
+    """Bodies of posts; none without real dumps."""
+    return [
+        row.get("Body", "")
+        for path in sorted((data / "stackexchange").rglob("*Posts.xml"))
+        for _, row in ElementTree.iterparse(path)
+        if row.tag == "row"
+    ]
+
+
+def sphinx(folder: Path) -> list[str]:
+    """Pages that Sphinx made: the manual of Python where it is installed."""
+    return read(
+        [path for path in folder.rglob("*.html") if path.name not in ("search.html", "genindex.html")]
+    )
+
+
+def spread(documents: list[str], megabytes: float) -> list[str]:
+    """Choose ``documents`` of all lengths, evenly spaced when sorted by length, of about ``megabytes`` together."""
+    documents = sorted((document for document in documents if document.strip()), key=len)
+    total = sum(map(len, documents)) / 1e6
+    if total <= megabytes:
+        return documents
+    step = total / megabytes
+    return [documents[int(index * step)] for index in range(int(len(documents) / step))]
