@@ -177,7 +177,7 @@ def _listing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> 
 
     def leave(s: Serializer) -> None:
         blocks = s.pop().blocks
-        if s.flow.kind in ("cell", "line"):
+        if s.flow.in_cell or s.flow.kind == "line":
             s.block("<br>".join(blocks))
         else:
             s.block("  \n".join(blocks))
@@ -233,10 +233,10 @@ def verbatim_without_number(line: Node) -> str:
 
 def _inline_table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``span.ltx_tabular``: LaTeXML's spelling of a table inside a paragraph."""
-    if node.tag != "span" or serializer.flow.kind in ("cell", "line"):
+    if node.tag != "span" or serializer.flow.in_cell or serializer.flow.kind == "line":
         return PASS
     serializer.counters["tables_inline"] += 1
-    return open_table(serializer)
+    return open_table(serializer, node, attributes)
 
 
 def _inline_row(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:

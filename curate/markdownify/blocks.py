@@ -58,7 +58,7 @@ def add_heading(serializer: Serializer, level: int, text: str) -> None:
     text = text.strip(" ")
     if not text:
         return
-    if serializer.flow.kind in ("cell", "line"):
+    if serializer.flow.in_cell or serializer.flow.kind == "line":
         serializer.block(f"**{text}**")
         return
     serializer.counters["headings"] += 1
@@ -103,7 +103,7 @@ def caption(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> A
 
 def rule(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<hr>``."""
-    if serializer.flow.kind not in ("cell", "line"):
+    if not serializer.flow.in_cell and serializer.flow.kind != "line":
         serializer.counters["rules"] += 1
         serializer.block("***" if serializer.flow.kind == "item" else "---")
     else:
@@ -114,7 +114,7 @@ def rule(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
 def quote(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<blockquote>``."""
     serializer.flush()
-    if serializer.flow.kind in ("cell", "line"):
+    if serializer.flow.in_cell or serializer.flow.kind == "line":
         return _flush
     if serializer.flow.indent >= serializer.limits.max_indent:
         serializer.counters["blocks_flattened"] += 1
@@ -206,7 +206,7 @@ def _leave_list(serializer: Serializer) -> None:
     outer = serializer.flow
     serializer.counters["lists"] += 1
     serializer.counters["list_items"] += len(items)
-    if outer.kind == "cell":
+    if outer.in_cell:
         marks = [f"{number}. " if state["ordered"] else "- " for number, _, _ in items]
         serializer.block(
             "<br>".join(mark + "<br>".join(blocks) for mark, (_, blocks, _) in zip(marks, items, strict=True))

@@ -167,6 +167,7 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
     if root is None:
         return None, None
     serializer.root = root
+    serializer.double_bars = "\\|" in html
     serializer.walk(root)
     return (
         _page_title(parser) if "<title" in html or "<TITLE" in html else None,

@@ -1,15 +1,18 @@
-"""The grid of a table: where each cell stands once spans are resolved, and the grid as GFM.
+"""The grid of a table: where each cell stands once spans are resolved, and the grid as GFM or HTML.
 
 Source: HTML §4.9.12 (forming a table), GFM §4.10.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 _RULES = {"left": ":---", "right": "---:", "center": ":---:", "": "---"}
-MAX_COLUMN_SPAN = 1000
+_COLUMN_SPAN = 1000
 """HTML's own bound."""
+_PLAIN = re.compile(r"[^\\`*_\[\]<>&$~\n]*")
+"""Text that reads the same as Markdown and as HTML."""
 
 
 @dataclass
@@ -17,89 +20,137 @@ class Cell:
     """One ``td`` or ``th`` at its anchor."""
 
     text: str
+    """Markdown: inline for a GFM table, any blocks for an HTML one."""
     columns: int
     rows: int
     header: bool
     align: str
 
 
-def to_gfm(rows: list[list[Cell]], head: int, max_cells: int) -> str | None:
+@dataclass
+class Row:
+    """One ``tr``."""
+
+    cells: list[Cell]
+    section: int
+    """Identity of its row group, which no cell spans beyond."""
+    kind: str
+    """``thead``, ``tbody``, ``tfoot`` or empty."""
+
+
+Placed = list[list[tuple[int, Cell]]]
+
+
+def to_gfm(rows: list[Row], max_cells: int) -> str | None:
     """Return the table as GFM, ``None`` when its grid would have more than ``max_cells`` cells.
 
     Args:
-      rows: cells at their anchors, as in the source.
-      head: leading rows that are in ``thead``.
+      rows: all rows of the source, also those without cells.
       max_cells: bound on rows × columns.
 
     Each cell stands at the row and column where HTML puts its top left corner; what it spans beyond stays empty. Columns
-    in which no cell begins are left out, several header rows are joined into one.
+    in which no cell begins and rows without text are left out. The first row of ``thead``, or else a first row of header
+    cells only, is the header.
     """
-    placed: list[list[tuple[int, Cell]]] = []
+    placed = _place(rows, max_cells)
+    if placed is None:
+        return None
+    head = next((index for index, row in enumerate(rows) if row.kind != "thead"), len(rows))
+    order = {column: index for index, column in enumerate(sorted({c for line in placed for c, _ in line}))}
+    width = len(order)
+    kept = [(index < head, line) for index, line in enumerate(placed) if any(cell.text for _, cell in line)]
+    if not kept:
+        return ""
+    lines_of = [line for _, line in kept]
+    total = sum(order[line[-1][0]] + 1 for line in lines_of)
+    if total > max_cells:
+        return None
+    with_header = kept[0][0] or (len(kept) > 1 and all(cell.header for _, cell in lines_of[0]))
+    header, body = (lines_of[0], lines_of[1:]) if with_header else ([], lines_of)
+    lines = [_line(header, order, width), "| " + " | ".join(_rules(body or [header], order)) + " |"]
+    # All rows get their full width, unless a wide row among narrow ones would make the table much longer than its source.
+    padded = width if width * len(body) <= 4 * total + 64 else 0
+    lines += [_line(line, order, padded) for line in body]
+    return "\n".join(lines)
+
+
+def to_html(rows: list[Row]) -> str:
+    """Return the table as HTML with its spans, the cells as Markdown: blank lines around let CommonMark read them.
+
+    A cell whose text reads the same in both languages stays on the line. Empty when no cell has text.
+    """
+    if not any(cell.text for row in rows for cell in row.cells):
+        return ""
+    out = ["<table>"]
+    for row, height in zip(rows, _heights(rows), strict=True):
+        out.append("\n<tr>")
+        for cell in row.cells:
+            tag = "th" if cell.header else "td"
+            spans = f' colspan="{min(cell.columns, _COLUMN_SPAN)}"' if cell.columns > 1 else ""
+            spans += f' rowspan="{min(cell.rows, height)}"' if min(cell.rows, height) > 1 else ""
+            plain = _PLAIN.fullmatch(cell.text) is not None
+            out.append(f"<{tag}{spans}>" + (cell.text if plain else f"\n\n{cell.text}\n\n") + f"</{tag}>")
+        out.append("</tr>")
+    out.append("\n</table>")
+    return "".join(out)
+
+
+def _place(rows: list[Row], max_cells: int) -> Placed | None:
+    """Return each row's cells with their columns, ``None`` when the cells cover too much."""
+    placed: Placed = []
     waiting: dict[int, int] = {}  # column -> rows that a cell above still covers
-    used: set[int] = set()
     area = 0
-    for number, row in enumerate(rows):
+    for row, left in zip(rows, _heights(rows), strict=True):
         column = 0
         line: list[tuple[int, Cell]] = []
         fresh: list[tuple[int, int, int]] = []
-        for cell in row:
+        for cell in row.cells:
             while waiting.get(column, 0) > 0:
                 column += 1
                 area += 1
             line.append((column, cell))
-            used.add(column)
-            if cell.rows > 1:
-                fresh.append((column, min(cell.columns, MAX_COLUMN_SPAN), min(cell.rows, len(rows) - number)))
-            column += min(cell.columns, MAX_COLUMN_SPAN)
+            height = min(cell.rows, left)
+            if height > 1:
+                fresh.append((column, min(cell.columns, _COLUMN_SPAN), height))
+            column += min(cell.columns, _COLUMN_SPAN)
         area += len(waiting)
-        for key in [key for key, left in waiting.items() if left <= 1]:
+        for key in [key for key, more in waiting.items() if more <= 1]:
             del waiting[key]
         for key in waiting:
             waiting[key] -= 1
         for start, width, height in fresh:
-            if height > 1:
-                for key in range(start, start + width):
-                    waiting[key] = height - 1
-                area += width
+            for key in range(start, start + width):
+                waiting[key] = max(height - 1, waiting.get(key, 0))
+            area += width
         placed.append(line)
         if area > max_cells:
             return None
-    order = {column: index for index, column in enumerate(sorted(used))}
-    width = len(order)
-    if not any(cell.text for line in placed for _, cell in line):
-        return ""
-    total = sum(order[line[-1][0]] + 1 for line in placed if line)
-    if total > max_cells:
-        return None
-    header, body = _split_head(placed, head)
-    aligns = [""] * width
+    return placed
+
+
+def _heights(rows: list[Row]) -> list[int]:
+    """Return for each row how many rows its group has from there on."""
+    heights = [1] * len(rows)
+    for number in range(len(rows) - 2, -1, -1):
+        if rows[number + 1].section == rows[number].section:
+            heights[number] = heights[number + 1] + 1
+    return heights
+
+
+def _rules(body: Placed, order: dict[int, int]) -> list[str]:
+    """Return the delimiter of each column: the alignment that more than half of its cells with text have."""
     counts: dict[int, dict[str, int]] = {}
-    for line in body or [header]:
+    for line in body:
         for column, cell in line:
             if cell.text:
-                counts.setdefault(order[column], {}).setdefault(cell.align, 0)
-                counts[order[column]][cell.align] += 1
-    for index, seen in counts.items():
+                seen = counts.setdefault(column, {})
+                seen[cell.align] = seen.get(cell.align, 0) + 1
+    rules = []
+    for column in sorted(order):
+        seen = counts.get(column, {"": 1})
         best = max(sorted(seen), key=lambda name: seen[name])
-        aligns[index] = best if seen[best] * 2 > sum(seen.values()) else ""
-    lines = [_line(header, order, width), "| " + " | ".join(_RULES[name] for name in aligns) + " |"]
-    # All rows get their full width, unless a wide row among narrow ones would make the table much longer than its source.
-    padded = width if width * len(body) <= 4 * total + 64 else 0
-    lines += [_line(line, order, padded) for line in body if any(cell.text for _, cell in line)]
-    return "\n".join(lines)
-
-
-def _split_head(
-    placed: list[list[tuple[int, Cell]]], head: int
-) -> tuple[list[tuple[int, Cell]], list[list[tuple[int, Cell]]]]:
-    """Return the header row (empty when there is none) and the rows below it."""
-    if head == 0 and placed and all(cell.header for _, cell in placed[0]) and len(placed) > 1:
-        head = 1
-    if head == 0:
-        return [], placed
-    if head > 1 and len(placed) > head:
-        return placed[0], placed[1:]
-    return placed[0], placed[1:]
+        rules.append(_RULES[best if seen[best] * 2 > sum(seen.values()) else ""])
+    return rules
 
 
 def _line(line: list[tuple[int, Cell]], order: dict[int, int], width: int) -> str:

@@ -75,6 +75,9 @@ def _quotation(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
 
 def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<a href>`` by the links policy: a link, an autolink, or its text."""
+    if ("style" in attributes or "hidden" in attributes) and is_hidden(attributes):
+        serializer.counters["hidden_dropped"] += 1
+        return SKIP
     href = attributes.get("href")
     if serializer.options.links is Links.TEXT or href is None or _UNSAFE_SCHEME.match(href):
         return None
@@ -141,7 +144,7 @@ def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if text[0] == " ":
         serializer.text(" ")
     serializer.counters["code_spans"] += 1
-    if serializer.flow.kind == "cell" and "\\|" in inner:
+    if serializer.flow.in_cell and "\\|" in inner:
         escaped = (
             inner.replace("&", "&amp;").replace("<", "&lt;").replace("\\", "&#92;").replace("*", "&#42;")
         )

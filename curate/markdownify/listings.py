@@ -122,9 +122,9 @@ def add_code_block(serializer: Serializer, text: str, language: str) -> None:
     language = language or serializer.options.code_language
     if language:
         serializer.counters["code_languages"] += 1
-    if serializer.flow.kind in ("cell", "line"):
+    if serializer.flow.in_cell or serializer.flow.kind == "line":
         spans = [code_span(line.rstrip()) for line in text.split("\n") if line.strip()]
-        serializer.block("<br>".join(spans) if serializer.flow.kind == "cell" else " ".join(spans))
+        serializer.block("<br>".join(spans) if serializer.flow.in_cell else " ".join(spans))
         return
     serializer.block(fence(text, language))
 

@@ -41,12 +41,19 @@ class Inline:
 class Flow:
     """A place where blocks are collected."""
 
-    __slots__ = ("blocks", "indent", "inlines", "kind", "list_end", "loose", "parent", "parts", "state")
+    __slots__ = (
+        "blocks", "in_cell", "indent", "inlines", "kind", "list_end", "loose", "parent", "parts", "state",
+    )  # fmt: skip
 
     def __init__(self, kind: str, parent: Flow | None, state: Any = None) -> None:
         self.kind = kind
-        """``page``, ``item``, ``list``, ``quote``, ``cell``, ``line`` (heading, caption, term), ``table`` or ``note``."""
+        """``page``, ``item``, ``list``, ``quote``, ``cell`` (of a GFM table), ``box`` (cell of an HTML table), ``line`` (heading,
+        caption, term), ``table`` or ``note``."""
         self.parent = parent
+        self.in_cell: bool = kind == "cell" or (
+            parent is not None and parent.in_cell and kind in ("item", "list", "quote", "line")
+        )
+        """Whether all that is written here ends up in one line of a GFM table."""
         self.blocks: list[str] = []
         self.parts: list[str] = []
         self.inlines: list[Inline] = []
@@ -75,9 +82,10 @@ class Serializer:
         self.authors: list[str] = []
         self.title: str | None = None
         self.abstract: str | None = None
-        self.nested_tables: set[int] | None = None
-        self.table_ancestors: dict[int, int] = {}
-        self.cells = 0
+        self.page_tables: Any = None
+        """What :mod:`.tables` found out about the tables of the page, once there is one."""
+        self.double_bars = False
+        """Whether ``\\|`` occurs in the page: in a formula, no cell of a GFM table can hold it."""
         self.root: Node = None
         self.run_in: tuple[Flow, int] | None = None
         """A label that the next paragraph continues: its flow, and how many parts that had then."""
@@ -220,14 +228,14 @@ class Serializer:
         if not tex:
             return
         self.counters["formulas_display" if display else "formulas_inline"] += 1
-        kind = self.flow.kind
-        if display and kind not in ("cell", "line"):
+        flow = self.flow
+        if display and not flow.in_cell and flow.kind != "line":
             self.block(f"$${tex}$$")
             return
-        if kind == "cell" and "\\|" in tex:
+        if flow.in_cell and "\\|" in tex:
             tex = tex.replace("\\|", "\\Vert ")
             self.counters["formulas_pipes_rewritten"] += 1
-        mark = "$$" if display and kind == "cell" else "$"
+        mark = "$$" if display and flow.in_cell else "$"
         previous = self.parts[-1] if self.parts else ""
         separator = " " if previous[-1:] == "$" and previous[-2:] != "\\$" else ""
         self.inline(f"{separator}{mark}{tex}{mark}")

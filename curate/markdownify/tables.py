@@ -1,4 +1,4 @@
-"""Tables: spans resolved on a grid, written as GFM; nested ones as clean HTML; layout tables unwrapped.
+"""Tables: spans resolved on a grid, written as GFM; nested ones as HTML around Markdown; layout tables unwrapped.
 
 Source: HTML §4.9.12 (forming a table), GFM §4.10.
 """
@@ -9,80 +9,44 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from tootsie.curate.markdownify import formulas
 from tootsie.curate.markdownify.blocks import container, open_line
-from tootsie.curate.markdownify.escaping import collapse, escape_cell, escape_html
-from tootsie.curate.markdownify.grid import Cell, to_gfm
+from tootsie.curate.markdownify.escaping import escape_cell
+from tootsie.curate.markdownify.grid import Cell, Row, to_gfm, to_html
 from tootsie.curate.markdownify.inlines import is_hidden
-from tootsie.curate.markdownify.listings import verbatim
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
 
 MAX_SPAN = 65534
 _ALIGN = re.compile(r"text-align\s*:\s*(left|right|center)", re.IGNORECASE)
 _LTX_ALIGN = re.compile(r"ltx_align_(left|right|center)\b")
-_KEEP = frozenset(
-    [
-        "table",
-        "caption",
-        "thead",
-        "tbody",
-        "tfoot",
-        "tr",
-        "td",
-        "th",
-        "ul",
-        "ol",
-        "li",
-        "p",
-        "pre",
-        "code",
-        "b",
-        "strong",
-        "i",
-        "em",
-        "sub",
-        "sup",
-        "br",
-        "blockquote",
-        "dl",
-        "dt",
-        "dd",
-        "a",
-    ]
+_FORMULA_ATTRIBUTES = ("alttext", "alt", "data-entry", "data-mathml")
+_CODE = frozenset(("code", "pre", "kbd", "samp", "tt"))
+_LINE_NUMBERS = frozenset(
+    ("linenos", "lineno", "gutter", "lntd-numbers", "rouge-gutter", "line-numbers", "blob-num")
 )
-_DROPPED = frozenset(
-    ("navbox", "mw-editsection", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display", "mw-ref", "noprint",
-     "hatnote", "geo-nondefault", "geo-multi-punct", "mw-linkback-text", "mw-cite-backlink", "Z3988",
-     "ltx_note_mark", "ltx_note_type")
-)  # fmt: skip
-"""Classes whose elements a profile that knows them leaves out inside HTML tables as well."""
-_OMIT = frozenset(
-    [
-        "script",
-        "style",
-        "template",
-        "head",
-        "link",
-        "meta",
-        "title",
-        "noscript",
-        "svg",
-        "iframe",
-        "select",
-        "textarea",
-    ]
-)
+"""Classes of the cells that hold the line numbers of a listing."""
 
 
 @dataclass
 class Table:
     """A table under way."""
 
-    rows: list[list[Cell]] = field(default_factory=list)
-    head: int = 0
-    """Rows that stand in ``thead``."""
+    rows: list[Row] = field(default_factory=list)
     caption: str = ""
-    in_head: bool = False
+    html: bool = False
+    """Whether it is written as HTML, so that its cells may hold any block."""
+
+
+@dataclass
+class PageTables:
+    """The tables of a page, by id, that contain …"""
+
+    nested: set[int]
+    """another table"""
+    headings: set[int]
+    code: set[int]
+    """a code block of several lines"""
+    double_bars: set[int]
+    """a formula with ``\\|``"""
 
 
 def table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -91,52 +55,102 @@ def table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     if is_hidden(attributes) and not folded:  # MediaWiki's mobile pages only fold theirs
         serializer.counters["hidden_dropped"] += 1
         return SKIP
-    shape = _shape(serializer, node, attributes)
-    if shape == "layout" or serializer.flow.kind in ("cell", "line"):
+    if serializer.flow.in_cell or serializer.flow.kind == "line" or _is_layout(serializer, node, attributes):
         serializer.counters["tables_layout"] += 1
         serializer.flush()
         return container(serializer, node, attributes)
-    if shape == "nested":
-        serializer.counters["tables_html"] += 1
-        serializer.block(to_html(serializer, node))
-        return SKIP
-    return open_table(serializer)
+    return open_table(serializer, node, attributes)
 
 
-def open_table(serializer: Serializer) -> Leave:
+def open_table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave:
     """Collect what follows as the rows of a data table."""
     serializer.flush()
-    serializer.push("table", Table())
+    known = _page_tables(serializer)
+    html = not _is_infobox(attributes) and (
+        node.mem_id in known.nested or node.mem_id in known.code or node.mem_id in known.double_bars
+    )
+    if html and serializer.flow.indent >= serializer.limits.max_indent:
+        serializer.counters["blocks_flattened"] += 1
+        return container(serializer, node, attributes)
+    serializer.push("table", Table(html=html)).indent += html
     return _leave_table
 
 
-def _shape(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> str:
-    """Return ``layout``, ``nested`` or ``data``."""
-    layout = attributes.get("role") in ("presentation", "none")
-    if serializer.nested_tables is None:
-        serializer.nested_tables = _tables_with_tables(serializer.root)
-    nested = node.mem_id in serializer.nested_tables
-    if layout:
-        return "layout"
+def _is_infobox(attributes: dict[str, Any]) -> bool:
+    """Return whether this is an infobox; there, inner tables only arrange pictures."""
+    return "infobox" in (attributes.get("class") or "")
+
+
+def _is_layout(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> bool:
+    """Return whether a table only arranges what is in it: it says so, has one cell, or headings but no header cells."""
+    if attributes.get("role") in ("presentation", "none"):
+        return True
     headers, cells = _count_cells(node)
-    if cells <= 1 and not headers:
-        return "layout"
-    if nested and "infobox" not in (
-        attributes.get("class") or ""
-    ):  # there, inner tables only arrange pictures
-        return "layout" if not headers and cells <= 3 else "nested"
-    return "data"
+    if headers or _is_infobox(attributes):
+        return False
+    known = _page_tables(serializer)
+    return (
+        cells <= 1
+        or _line_numbers(node)
+        or node.mem_id in known.headings
+        or (cells <= 3 and node.mem_id in known.nested)
+    )
 
 
-def _tables_with_tables(root: Node) -> set[int]:
-    """Return the ids of all tables that contain another; each chain of ancestors is followed once."""
+def _line_numbers(node: Node) -> bool:
+    """Return whether the first cell holds the line numbers of a listing."""
+    first = node.css_first("td")
+    return first is not None and not _LINE_NUMBERS.isdisjoint((first.attributes.get("class") or "").split())
+
+
+def _page_tables(serializer: Serializer) -> PageTables:
+    """Find out, once for a page, which of its tables hold what GFM cannot.
+
+    Readers disagree on ``\\\\|`` in a cell (some split the row there), so that no spelling of a formula's ``\\|`` is safe.
+    """
+    known: PageTables | None = serializer.page_tables
+    if known is None:
+        root = serializer.root
+        known = PageTables(
+            nested=_tables_above(root.css("table table, .ltx_tabular .ltx_tabular")),
+            headings=_tables_above(root.css("table h1, table h2, table h3, table h4")),
+            code=_tables_above([node for node in root.css("table pre") if _has_lines(node)]),
+            double_bars=_tables_above(_double_bars(root)) if serializer.double_bars else set(),
+        )
+        serializer.page_tables = known
+    return known
+
+
+def _has_lines(node: Node) -> bool:
+    """Return whether a ``pre`` has more than one line."""
+    return (
+        "\n" in (node.text(deep=True) or "").strip("\n\r") or node.css_first("br, div, p, li, tr") is not None
+    )
+
+
+def _double_bars(root: Node) -> list[Node]:
+    """Return the nodes with TeX's ``\\|`` that are not code; one pass."""
+    found = []
+    for node in root.traverse(include_text=True):
+        if node.tag == "-text":
+            if "\\|" in (node.text_content or "") and node.parent.tag not in _CODE:
+                found.append(node)
+        elif node.tag[0] != "-":
+            attributes = node.attributes
+            if any("\\|" in (attributes.get(name) or "") for name in _FORMULA_ATTRIBUTES):
+                found.append(node)
+    return found
+
+
+def _tables_above(nodes: list[Node]) -> set[int]:
+    """Return the ids of all tables that contain one of ``nodes``; each chain of ancestors is followed once."""
     found: set[int] = set()
-    for inner in root.css("table table"):
-        outer = inner.parent
-        while outer is not None:
-            if outer.tag == "table":
-                if outer.mem_id in found:
-                    break
+    seen: set[int] = set()
+    for node in nodes:
+        outer = node.parent
+        while outer is not None and outer.mem_id not in seen:
+            seen.add(outer.mem_id)
+            if outer.tag == "table" or "ltx_tabular" in (outer.attributes.get("class") or ""):
                 found.add(outer.mem_id)
             outer = outer.parent
     return found
@@ -174,21 +188,25 @@ def row(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if is_hidden(attributes):
         serializer.counters["hidden_dropped"] += 1
         return SKIP
-    state: Table = serializer.flow.state
-    state.rows.append([])
-    parent = node.parent
-    if parent is not None and parent.tag == "thead" and state.head == len(state.rows) - 1:
-        state.head = len(state.rows)
+    section = node.parent
+    name = (section.attributes.get("class") or "").split() if section is not None else []
+    kind = section.tag if section is not None else ""
+    if "ltx_thead" in name:
+        kind = "thead"
+    serializer.flow.state.rows.append(Row([], section.mem_id if section is not None else 0, kind))
     return None
 
 
 def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<td>``, ``<th>``."""
     if serializer.flow.kind != "table":
+        if node.tag == "td" and not _LINE_NUMBERS.isdisjoint((attributes.get("class") or "").split()):
+            serializer.counters["line_numbers_dropped"] += 1
+            return SKIP
         return container(serializer, node, attributes)
     state: Table = serializer.flow.state
     if not state.rows:
-        state.rows.append([])
+        state.rows.append(Row([], 0, ""))
     header = node.tag == "th" or "ltx_th" in (attributes.get("class") or "").split()
     columns = _span(attributes.get("colspan"))
     rows = _span(attributes.get("rowspan"), zero=MAX_SPAN)
@@ -196,11 +214,18 @@ def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     hidden = is_hidden(attributes)
     if hidden:
         serializer.counters["hidden_dropped"] += 1
-    serializer.push("cell")
+    serializer.push("box" if state.html else "cell")
 
     def leave(s: Serializer) -> None:
-        text = "<br>".join(block.replace("  \n", "<br>").replace("\n", "<br>") for block in s.pop().blocks)
-        state.rows[-1].append(Cell("" if hidden else escape_cell(text), columns, rows, header, align))
+        blocks = s.pop().blocks
+        if hidden:
+            text = ""
+        elif state.html:
+            text = "\n\n".join(blocks)
+        else:
+            text = "<br>".join(block.replace("  \n", "<br>").replace("\n", "<br>") for block in blocks)
+            text = escape_cell(text)
+        state.rows[-1].cells.append(Cell(text, columns, rows, header, align))
 
     return leave
 
@@ -242,86 +267,23 @@ def _leave_table(serializer: Serializer) -> None:
         outside.insert(0, state.caption)
     for text in outside:
         serializer.block(text)
-    rows = [(index, line) for index, line in enumerate(state.rows) if line]
-    if not rows:
-        return
-    written = to_gfm(
-        [line for _, line in rows], sum(1 for i, _ in rows if i < state.head), serializer.limits.max_cells
-    )
+    rows = [row for row in state.rows if row.kind != "tfoot"] + [
+        row for row in state.rows if row.kind == "tfoot"
+    ]
+    if state.html:
+        written: str | None = to_html(rows)
+    else:
+        written = to_gfm(rows, serializer.limits.max_cells)
     if written is None:
         serializer.counters["tables_too_large"] += 1
-        for _, line in rows:
-            serializer.block(" | ".join(entry.text for entry in line if entry.text))
-        return
-    if written:
-        serializer.counters["tables_gfm"] += 1
+        for line in rows:
+            serializer.block(" | ".join(entry.text for entry in line.cells if entry.text))
+    elif written:
+        serializer.counters["tables_html" if state.html else "tables_gfm"] += 1
         serializer.counters["cells_spanning"] += sum(
-            entry.columns > 1 or entry.rows > 1 for _, line in rows for entry in line
+            entry.columns > 1 or entry.rows > 1 for line in rows for entry in line.cells
         )
         serializer.block(written)
-
-
-def to_html(serializer: Serializer, root: Node) -> str:
-    """Return a table as HTML with structure, spans, text and formulas, and nothing else; one pass, no blank lines."""
-    out: list[str] = []
-    node = root
-    depth = 0
-    closing: list[str] = []
-    while True:
-        tag = node.tag
-        child = None
-        close = ""
-        if tag == "-text":
-            text = collapse(node.text_content or "")
-            if text != " " or (out and not out[-1].endswith(">")):
-                out.append(escape_html(text))
-        elif tag[0] != "-" and tag not in _OMIT:
-            attributes = node.attributes
-            names = (attributes.get("class") or "").split()
-            dropped = any(name in _DROPPED and name in serializer.classes for name in names)
-            if tag == "math":
-                tex, _ = formulas.tex_of_math(node, attributes)
-                if tex:
-                    display = formulas.is_display(attributes)
-                    serializer.counters["formulas_display" if display else "formulas_inline"] += 1
-                    mark = "$$" if display else "$"
-                    out.append(escape_html(f"{mark}{tex}{mark}"))
-            elif tag == "pre" and not dropped:
-                # A blank line would end the HTML block.
-                code = escape_html(verbatim(node)).replace("\n\n", "\n&#10;")
-                out.append(f"<pre>{code}</pre>")
-            elif not dropped:
-                child = node.first_child
-                if tag == "br":
-                    out.append("<br>")
-                elif tag == "a" or tag not in _KEEP:
-                    pass
-                else:
-                    spans = "".join(
-                        f' {name}="{attributes[name]}"'
-                        for name in ("colspan", "rowspan")
-                        if (attributes.get(name) or "1").isdecimal()
-                        and attributes.get(name) not in (None, "1")
-                    )
-                    newline = "\n" if tag in ("tr", "table") and out else ""
-                    out.append(f"{newline}<{tag}{spans}>")
-                    close = f"</{tag}>"
-        if child is not None:
-            closing.append(close)
-            depth += 1
-            node = child
-            continue
-        if close:
-            out.append(close)
-        while depth and node.next is None:
-            node = node.parent
-            depth -= 1
-            close = closing.pop()
-            if close:
-                out.append(close)
-        if depth == 0:
-            return re.sub(r"\n[ \n]*\n", "\n", "".join(out)).strip()
-        node = node.next
 
 
 TABLE_TAGS: dict[str, Handler] = {"table": table, "tr": row, "td": cell, "th": cell, "caption": _caption}
