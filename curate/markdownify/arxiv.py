@@ -257,7 +257,7 @@ def _inline_cell(serializer: Serializer, node: Node, attributes: dict[str, Any])
 def _bold(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if node.tag != "span" or serializer.flow.kind == "line":
         return PASS
-    return serializer.open_inline("strong", serializer.emphasis("**", "strong"))
+    return serializer.open_emphasis("strong")
 
 
 def _italic(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -266,7 +266,7 @@ def _italic(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> A
         return PASS
     if node.prev is None and node.next is None:
         return None
-    return serializer.open_inline("em", serializer.emphasis("*", "em"))
+    return serializer.open_emphasis("em")
 
 
 def _typewriter(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:

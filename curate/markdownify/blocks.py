@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tootsie.curate.markdownify.inlines import drop, is_hidden
+from tootsie.curate.markdownify.inlines import drop, is_empty, is_hidden
 from tootsie.curate.markdownify.listings import pre
 from tootsie.curate.markdownify.serializer import SKIP, Flow, Handler, Leave, Node, Serializer
 
-_INTERRUPTS = re.compile(r"(?:[-+*] |1[.)] |`{3,})")
+_INTERRUPTS = re.compile(r"[-+*] |1[.)] |`{3,}|>|#{1,6}(?: |$)|___$")
+"""Blocks that end a paragraph without a blank line."""
+_ENDS_ITSELF = re.compile(r"`{3,}|#{1,6}(?: |$)|___$")
+"""Blocks that no paragraph continues."""
 
 
 def container(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -74,6 +77,10 @@ def heading(level: int) -> Handler:
         if is_hidden(attributes):
             serializer.counters["hidden_dropped"] += 1
             return SKIP
+        if serializer.options.exact and is_empty(node) and _is_block_place(serializer):
+            serializer.counters["headings"] += 1
+            serializer.block("#" * level)
+            return SKIP
         return open_line(serializer, lambda s, text: add_heading(s, level, text))
 
     return handler
@@ -101,11 +108,17 @@ def caption(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> A
     return container(serializer, node, attributes)
 
 
+def _is_block_place(serializer: Serializer) -> bool:
+    """Return whether blocks can stand here: not in a line, nor in what becomes one."""
+    return not serializer.flow.in_cell and serializer.flow.kind != "line"
+
+
 def rule(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<hr>``."""
-    if not serializer.flow.in_cell and serializer.flow.kind != "line":
+    if _is_block_place(serializer):
         serializer.counters["rules"] += 1
-        serializer.block("***" if serializer.flow.kind == "item" else "---")
+        # In an item, --- would be the underline of a heading, and *** or --- after its marker a rule without item.
+        serializer.block("___" if serializer.flow.kind == "item" else "---")
     else:
         serializer.flush()
     return SKIP
@@ -119,6 +132,10 @@ def quote(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     if serializer.flow.indent >= serializer.limits.max_indent:
         serializer.counters["blocks_flattened"] += 1
         return _flush
+    if serializer.options.exact and is_empty(node):
+        serializer.counters["quotations"] += 1
+        serializer.block(">")
+        return SKIP
     serializer.push("quote").indent += 1
     return _leave_quote
 
@@ -164,6 +181,10 @@ def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     _adopt(serializer, flow)
     if flow.state["ordered"] and attributes.get("value"):
         flow.state["number"] = _integer(attributes["value"], flow.state["number"])
+    if serializer.options.exact and is_empty(node):
+        flow.state["items"].append((flow.state["number"], [], False))
+        flow.state["number"] += 1
+        return SKIP
     serializer.push("item")
     return _leave_item
 
@@ -216,7 +237,7 @@ def _leave_list(serializer: Serializer) -> None:
     loose = any(
         len(blocks) > 1 and not (len(blocks) == 2 and _INTERRUPTS.match(blocks[1]))
         if tight_paragraphs
-        else was_loose or any(not _INTERRUPTS.match(block) for block in blocks[1:])
+        else was_loose or any(map(_needs_blank_line, blocks, blocks[1:]))
         for _, blocks, was_loose in items
     )
     kind = "ordered" if state["ordered"] else "bullet"
@@ -226,17 +247,33 @@ def _leave_list(serializer: Serializer) -> None:
     for number, blocks, _ in items:
         mark = f"{max(number, 0)}{marker} " if state["ordered"] else f"{marker} "
         text = ("\n\n" if loose else "\n").join(blocks)
-        lines.append(mark + _indented(text, len(mark)))
+        lines.append(mark + _indented(text, len(mark)) if text else mark.rstrip(" "))
     outer.blocks.append(("\n\n" if loose else "\n").join(lines))
     outer.list_end = (len(outer.blocks), kind + marker)
 
 
+def _needs_blank_line(block: str, following: str) -> bool:
+    """Return whether two blocks of an item would be read as one, or otherwise, without a blank line between them."""
+    if block[0] == ">" and following[0] == ">":
+        return True
+    return not (_INTERRUPTS.match(following) or _ENDS_ITSELF.match(block))
+
+
 def _marker(serializer: Serializer, outer: Flow, kind: str) -> str:
     """Choose the marker: another one than that of a list of the same kind which ends right before."""
-    choices = (".", ")") if kind == "ordered" else (serializer.options.bullets[0], *"*-+")
+    choices = (".", ")") if kind == "ordered" else (_bullet(serializer.options.bullets, outer), *"*-+")
     if outer.list_end == (len(outer.blocks), kind + choices[0]):
         return next(choice for choice in choices if choice != choices[0])
     return choices[0]
+
+
+def _bullet(bullets: str, outer: Flow | None) -> str:
+    """Return the marker of a bullet list by the number of bullet lists around it."""
+    depth = 0
+    while len(bullets) > 1 and outer is not None:
+        depth += outer.kind == "list" and not outer.state["ordered"]
+        outer = outer.parent
+    return bullets[depth % len(bullets)]
 
 
 def _indented(text: str, width: int) -> str:

@@ -14,18 +14,28 @@ _CJK_BREAK = re.compile(rf"(?<=[{_CJK}])[ \t\r]*\n[ \t\r\n]*(?=[{_CJK}])")
 SUSPECT = re.compile(r"[\\`*_\[\]<&~$]")
 """Text without any of these characters needs no escaping inside a line."""
 # One alternative for each character that can open markup, with the context in which it does.
-_ESCAPE = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~]|$)"
-    r"|`"
-    r"|(?<! )\*|\*(?! )"
-    r"|(?<![^\W_])_|_(?![^\W_])"
-    r"|\[(?=\^)|\[(?=[ xX]\])|\](?=[(\[:])"
-    r"|<(?=[A-Za-z/!?])"
-    r"|&(?=[A-Za-z][A-Za-z0-9]{1,31};|#[0-9]{1,7};|#[xX][0-9A-Fa-f]{1,6};)"
-    r"|(?<=\S)~|~(?=~)"
-    r"|\$"
-)
+ENTITY = r"&(?=[A-Za-z][A-Za-z0-9]{1,31};|#[0-9]{1,7};|#[xX][0-9A-Fa-f]{1,6};)"
+ESCAPES: dict[str, list[str]] = {
+    "*": [r"(?<! )\*", r"\*(?! )"],
+    "_": [r"(?<![^\W_])_", r"_(?![^\W_])"],
+    "": [
+        r"\\(?=[!-/:-@\[-`{-~]|$)",
+        r"`",
+        r"\[(?=\^)",
+        r"\[(?=[ xX]\])",
+        r"\](?=[(\[:])",
+        r"<(?=[A-Za-z/!?])",
+        ENTITY,
+        r"(?<=\S)~",
+        r"~(?=~)",
+        r"\$",
+    ],
+}
+"""What is escaped in prose: asterisks, underscores, all else."""
+_ESCAPE = re.compile("|".join(pattern for patterns in ESCAPES.values() for pattern in patterns))
 _ESCAPE_IN_LINK = re.compile(r"[\[\]]|" + _ESCAPE.pattern)
+_ENTITY = re.compile(ENTITY)
+_IN_TITLE = re.compile(r'[\\"]|' + ENTITY)
 _LINE_START = re.compile(
     r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|([-=_*])(?=(?:\1| )*$)|~~~|(?=\d{1,9}[.)](?:\s|$)))"
 )
@@ -74,20 +84,23 @@ def escape_html(text: str) -> str:
 
 def destination(url: str) -> str:
     """Write ``url`` as a CommonMark link destination."""
-    url = url.strip(SPACES)
-    if not re.search(r"[\s()<>\\\x00-\x1f]", url):
+    url = re.sub(r"[\n\r\t]", "", url.strip(SPACES))
+    if not url:
+        return "<>"
+    if not re.search(r"[\s()<>\\&\x00-\x1f]", url):
         return url
-    url = re.sub(r"[\n\r\t]", "", url)
-    if not re.search(r"[\s<>\\]", url) and _balanced(url):
-        return url
-    return "<" + re.sub(r"[<>\\]", r"\\\g<0>", url) + ">"
+    if not re.search(r"[\s<>\\\x00-\x1f]", url) and _balanced(url):
+        return _ENTITY.sub(r"\\\g<0>", url)
+    return "<" + _ENTITY.sub(r"\\\g<0>", re.sub(r"[<>\\]", r"\\\g<0>", url)) + ">"
 
 
 def title_suffix(title: str | None) -> str:
     """Write a link title with its leading space; empty without one."""
     if not title or not title.strip():
         return ""
-    return ' "' + collapse(title.strip()).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    lines = re.sub(r"[ \t\f]+", " ", title.replace("\r", "").strip(" \t\f")).split("\n")
+    escaped = _IN_TITLE.sub(r"\\\g<0>", "\n".join(line.strip(" ") for line in lines))
+    return ' "' + escaped.replace("\n", "&#10;") + '"'
 
 
 def _balanced(url: str) -> bool:

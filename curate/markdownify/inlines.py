@@ -22,6 +22,14 @@ def is_hidden(attributes: dict[str, Any]) -> bool:
     return "hidden" in attributes or bool(style and _HIDDEN.search(style))
 
 
+def is_empty(node: Node) -> bool:
+    """Return whether an element holds nothing but white space."""
+    child = node.first_child
+    return child is None or (
+        child.next is None and child.tag == "-text" and not (child.text_content or "").strip(HTML_SPACE)
+    )
+
+
 def transparent(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """Keep the content of an element, nothing of the element; hidden ones go."""
     if ("style" in attributes or "hidden" in attributes) and is_hidden(attributes):
@@ -45,9 +53,9 @@ def _nothing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> 
     return SKIP
 
 
-def _emphasis(mark: str, tag: str) -> Handler:
+def _emphasis(kind: str) -> Handler:
     def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave | None:
-        return serializer.open_inline(tag, serializer.emphasis(mark, tag))
+        return serializer.open_emphasis(kind)
 
     return handler
 
@@ -58,7 +66,9 @@ def _script(which: str) -> Handler:
     def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave | None:
         mark = serializer.options.sub if which == "sub" else serializer.options.sup
         close = "</" + mark[1:] if mark.startswith("<") else mark
-        return serializer.open_inline(which, lambda s, inner: f"{mark}{inner}{close}")
+        return serializer.open_inline(
+            which, lambda s, inner: f"{mark}{inner}{close}", nests=mark.startswith("<")
+        )
 
     return handler
 
@@ -91,6 +101,10 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
             return f"<{href}>"
         return f"[{inner}]({destination(href)}{title_suffix(title)})"
 
+    if serializer.options.exact and is_empty(node):
+        serializer.counters["links"] += 1
+        serializer.inline(f"[]({destination(href)}{title_suffix(title)})")
+        return SKIP
     return serializer.open_inline("a", wrap)
 
 
@@ -118,7 +132,7 @@ def code_span(text: str) -> str:
     """Return ``text`` as a code span with fences longer than any run of backticks in it."""
     text = collapse(text)
     if not text.strip(" "):
-        return ""
+        return f"`{text}`" if text else ""
     runs = {len(run) for run in _TICKS.findall(text)}
     length = 1
     while length in runs:
@@ -138,11 +152,22 @@ def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         return None
     text = collapse(node.text(deep=True) or "").replace("\u00a0", serializer.options.nbsp)
     inner = text.strip(" ")
+    exact = serializer.options.exact
     if not inner:
-        serializer.text(text)
+        if text and exact:
+            serializer.counters["code_spans"] += 1
+            serializer.inline(code_span(text))
+        else:
+            serializer.text(text)
         return SKIP
+    # Spaces at the edges go outside, to part words; at the edges of the paragraph they would be lost there.
     if text[0] == " ":
-        serializer.text(" ")
+        if exact and not serializer.parts:
+            inner = " " + inner
+        else:
+            serializer.text(" ")
+    if text[-1] == " " and exact and node.next is None and not serializer.flow.inlines:
+        inner += " "
     serializer.counters["code_spans"] += 1
     if serializer.flow.in_cell and "\\|" in inner:
         escaped = (
@@ -151,7 +176,7 @@ def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         serializer.inline(f"<code>{escaped}</code>")
     else:
         serializer.inline(code_span(inner))
-    if text[-1] == " ":
+    if text[-1] == " " and inner[-1] != " ":
         serializer.text(" ")
     return SKIP
 
@@ -176,6 +201,16 @@ def _break(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> An
 
 
 def _word_break(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    return SKIP
+
+
+def _input(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """The checkbox of a task, at the start of a list item; other form fields say nothing."""
+    flow = serializer.flow
+    if flow.kind == "item" and attributes.get("type") == "checkbox" and not (flow.blocks or flow.parts):
+        serializer.counters["tasks"] += 1
+        serializer.parts.append("[x] " if "checked" in attributes else "[ ] ")
+        serializer.space = True
     return SKIP
 
 
@@ -229,16 +264,16 @@ def _entry(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> An
 
 
 INLINE_TAGS: dict[str, Handler] = {
-    "em": _emphasis("*", "em"),
-    "i": _emphasis("*", "em"),
-    "dfn": _emphasis("*", "em"),
-    "var": _emphasis("*", "em"),
+    "em": _emphasis("em"),
+    "i": _emphasis("em"),
+    "dfn": _emphasis("em"),
+    "var": _emphasis("em"),
     "cite": transparent,
-    "strong": _emphasis("**", "strong"),
-    "b": _emphasis("**", "strong"),
-    "del": _emphasis("~~", "del"),
-    "s": _emphasis("~~", "del"),
-    "strike": _emphasis("~~", "del"),
+    "strong": _emphasis("strong"),
+    "b": _emphasis("strong"),
+    "del": _emphasis("del"),
+    "s": _emphasis("del"),
+    "strike": _emphasis("del"),
     "sub": _script("sub"),
     "sup": _script("sup"),
     "q": _quotation,
@@ -259,7 +294,7 @@ INLINE_TAGS: dict[str, Handler] = {
     "meta": _nothing,
     "title": drop("page_titles_set_aside"),
     "noscript": drop("noscript_dropped"),
-    "input": _nothing,
+    "input": _input,
     "select": drop("forms_dropped"),
     "textarea": drop("forms_dropped"),
     "iframe": drop("embeds_dropped"),

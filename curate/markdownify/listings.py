@@ -10,8 +10,8 @@ from tootsie.curate.markdownify.serializer import SKIP, Node, Serializer
 
 _FENCE_RUNS = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 _LANGUAGE_CLASS = re.compile(
-    r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-text-|highlight-|mw-highlight-lang-|brush:\s*|sourceCode\s+)"
-    r"([\w+#./-]+)"
+    r"(?:^|\s)(?:(?:language-|lang-)(?=(\S+))"
+    r"|(?:highlight-source-|highlight-text-|highlight-|mw-highlight-lang-|brush:\s*|sourceCode\s+)(?=([\w+#./-]+)))"
 )
 _NOT_LANGUAGES = frozenset(
     [
@@ -51,8 +51,10 @@ def language_of(node: Node, attributes: dict[str, Any]) -> str:
             if candidate.get(key):
                 return _info(candidate[key])
         match = _LANGUAGE_CLASS.search(candidate.get("class") or "")
-        if match and match.group(1).lower() not in _NOT_LANGUAGES:
-            return _info(match.group(1))
+        if match:
+            language = _info(match.group(1) or match.group(2))
+            if language:
+                return language
     return ""
 
 
@@ -105,18 +107,25 @@ def fence(text: str, language: str) -> str:
     """Return ``text`` as a fenced code block."""
     length = max((len(run) for run in _FENCE_RUNS.findall(text)), default=2) + 1
     marks = "`" * max(3, length)
-    return f"{marks}{language}\n{text}\n{marks}"
+    return f"{marks}{language}\n{text}\n{marks}" if text else f"{marks}{language}\n{marks}"
 
 
-def add_code_block(serializer: Serializer, text: str, language: str) -> None:
-    """Add code as a block; in a table cell or a heading, as code spans."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    end = len(text)
-    while end and text[end - 1] in " \t\n":
-        end -= 1
+def _trimmed(text: str, exact: bool) -> str:
+    """Leave out blank lines at the end; all but the one that ``</pre>`` stands on, if ``exact``."""
+    end = len(text.rstrip(" \t" if exact else " \t\n"))
+    if exact:
+        return text[: max(end - 1, 0)] if not end or text[end - 1] == "\n" else text
     newline = text.find("\n", end)
-    text = text[: newline if newline >= 0 else len(text)]
-    if not text.strip():
+    return text[: newline if newline >= 0 else len(text)]
+
+
+def add_code_block(serializer: Serializer, text: str, language: str, *, trim: bool = True) -> None:
+    """Add code as a block; in a table cell or a heading, as code spans. ``trim`` removes blank lines at the end."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    exact = serializer.options.exact
+    if trim:
+        text = _trimmed(text, exact)
+    if not exact and not text.strip():
         return
     serializer.counters["code_blocks"] += 1
     language = language or serializer.options.code_language

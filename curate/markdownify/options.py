@@ -75,10 +75,13 @@ class Options:
     """arXiv: keep the author block in the text (it is always in ``Conversion.authors``)."""
     title: bool = True
     """Start with ``# title`` where the page body has no title heading of its own."""
+    exact: bool = True
+    """Keep also what a reader does not see: elements without content, emphasis within emphasis of its kind, white space at
+    the edges of code."""
     nbsp: str = "\u00a0"
     """What a no-break space becomes."""
-    bullets: str = "-+*"
-    """Markers of bullet lists, by depth of nesting among themselves."""
+    bullets: str = "-"
+    """Markers of bullet lists, one for each depth of nesting among themselves, then from the first again."""
     code_language: str = ""
     """Info string of code blocks whose language the page does not declare."""
     sub: str = "<sub>"
@@ -118,10 +121,14 @@ _ENUMS: dict[str, type[StrEnum]] = {
 _DEFAULTS: dict[Profile, dict[str, Any]] = {
     Profile.WEB: {"dollars": Dollars.NONE},
     Profile.ARXIV: {
-        "links": Links.TEXT, "images": Images.DROP, "references": References.CITE_KEYS, "nbsp": " "
+        "links": Links.TEXT, "images": Images.DROP, "references": References.CITE_KEYS, "nbsp": " ",
+        "exact": False,
     },
-    Profile.WIKIPEDIA: {"links": Links.TEXT, "images": Images.DROP, "references": References.DROP, "nbsp": " "},
-    Profile.STACKEXCHANGE: {"dollars": Dollars.ALL, "nbsp": " ", "title": False},
+    Profile.WIKIPEDIA: {
+        "links": Links.TEXT, "images": Images.DROP, "references": References.DROP, "nbsp": " ",
+        "exact": False,
+    },
+    Profile.STACKEXCHANGE: {"dollars": Dollars.ALL, "nbsp": " ", "title": False, "exact": False},
 }  # fmt: skip
 
 

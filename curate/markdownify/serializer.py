@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from tootsie.curate.markdownify import formulas
+from tootsie.curate.markdownify import emphasis, formulas
 from tootsie.curate.markdownify.escaping import SUSPECT, collapse, escape_line_start, escape_text
 from tootsie.curate.markdownify.options import Dollars, Limits, Options
 
@@ -42,7 +42,7 @@ class Flow:
     """A place where blocks are collected."""
 
     __slots__ = (
-        "blocks", "in_cell", "indent", "inlines", "kind", "list_end", "loose", "parent", "parts", "state",
+        "blocks", "emphatic", "in_cell", "indent", "inlines", "kind", "list_end", "loose", "parent", "parts", "state",
     )  # fmt: skip
 
     def __init__(self, kind: str, parent: Flow | None, state: Any = None) -> None:
@@ -55,6 +55,8 @@ class Flow:
         )
         """Whether all that is written here ends up in one line of a GFM table."""
         self.blocks: list[str] = []
+        self.emphatic = False
+        """Whether the paragraph under way has emphasis."""
         self.parts: list[str] = []
         self.inlines: list[Inline] = []
         self.loose = False
@@ -91,9 +93,12 @@ class Serializer:
         """A label that the next paragraph continues: its flow, and how many parts that had then."""
         self.front_matter_end: int | None = None
         """The paragraph of affiliations that was set aside last."""
-        self._pending: tuple[list[str], int, str] | None = None
         self._dollars = options.dollars
         self._nbsp = options.nbsp
+        self._exact = options.exact
+        self.delimiters = "*_"
+        """What emphasis is written with; the second where the first would be misread."""
+        self._suspect = SUSPECT
 
     # -- the walk
 
@@ -107,7 +112,7 @@ class Serializer:
             leave: Any = SKIP
             if tag == "-text":
                 self.text(node.text_content)
-            elif tag[0] != "-":
+            elif tag is not None and tag[0] != "-":  # A processing instruction has no tag.
                 attributes = node.attributes
                 leave = PASS
                 if classes and "class" in attributes:
@@ -174,14 +179,16 @@ class Serializer:
             if not text:
                 return
         self.space = text[-1] == " "
-        if self._pending is not None:
-            self._settle(text[0])
         if self.parts and self.parts[-1][-1] in "]<":
             self._separate(text[0])
-        if SUSPECT.search(text) is not None:
+        if self._suspect.search(text) is not None:
             inlines = self.flow.inlines
-            text = escape_text(text, in_link=bool(inlines) and any(inline.kind == "a" for inline in inlines))
+            text = self.escape(text, bool(inlines) and any(inline.kind == "a" for inline in inlines))
         self.parts.append(text)
+
+    def escape(self, text: str, in_link: bool) -> str:
+        """Escape prose, white space already collapsed."""
+        return escape_text(text, in_link=in_link)
 
     def _punctuate(self, text: str) -> str:
         """Put the punctuation that follows a displayed formula behind it instead of before the next paragraph."""
@@ -195,8 +202,6 @@ class Serializer:
         """Add finished inline Markdown (code, an image, a footnote mark)."""
         if not markdown:
             return
-        if self._pending is not None:
-            self._settle(markdown[0])
         if self.parts and self.parts[-1][-1] in "]<":
             self._separate(markdown[0])
         self.parts.append(markdown)
@@ -212,16 +217,6 @@ class Serializer:
             last == "<" and (following.isalpha() or following in "/!?")
         ):
             self.parts[-1] = f"{previous[:-1]}\\{last}"
-
-    def _settle(self, following: str) -> None:
-        """Rewrite an emphasis that ended in punctuation as HTML when a letter follows: CommonMark would not close it."""
-        pending = self._pending
-        self._pending = None
-        if pending is None:
-            return
-        parts, index, html = pending
-        if following.isalnum() and parts is self.parts and index == len(parts) - 1:
-            parts[index] = html
 
     def formula(self, tex: str, display: bool) -> None:
         """Add a formula: ``$…$`` in the line, ``$$…$$`` as a block of its own."""
@@ -250,28 +245,36 @@ class Serializer:
             return
         while parts and not parts[-1].strip(" "):
             parts.pop()
-        if not parts:
+        if not parts and not (self.flow.inlines and self.flow.parts):
             return
         mark = "<br>" if self.flow.kind == "cell" else "  \n"
-        if parts[-1] == mark:
+        if parts and parts[-1] == mark:
             if self.flow.kind != "cell":
                 parts.pop()
                 self.flush()
             return
-        parts[-1] = parts[-1].rstrip(" ")
+        if parts:
+            parts[-1] = parts[-1].rstrip(" ")
         parts.append(mark)
         self.space = True
 
-    def open_inline(self, kind: str, wrap: Callable[[Serializer, str], str]) -> Leave | None:
-        """Open an inline element; ``None`` where one of the same kind is open already."""
+    def open_inline(
+        self, kind: str, wrap: Callable[[Serializer, str], str], *, nests: bool = False
+    ) -> Leave | None:
+        """Open an inline element; ``None`` where one of the same kind is open already, unless the kind ``nests``."""
         inlines = self.flow.inlines
-        for inline in inlines:
-            if inline.kind == kind:
-                return None
+        if not nests:
+            for inline in inlines:
+                if inline.kind == kind:
+                    return None
         inline = Inline(kind, wrap)
         inlines.append(inline)
         self.parts = inline.parts
         return _leave_inline
+
+    def open_emphasis(self, kind: str) -> Leave | None:
+        """Open an ``em``, ``strong`` or ``del``; emphasis within emphasis of its kind is kept only where all is."""
+        return self.open_inline(kind, _EMPHASIS[kind], nests=self._exact)
 
     def close_inline(self) -> None:
         """Close the innermost inline element."""
@@ -281,49 +284,29 @@ class Serializer:
         self._wrapped(inline)
 
     def _wrapped(self, inline: Inline) -> None:
+        """Add an inline element that has ended; spaces and line breaks at its edges go outside."""
         content = "".join(inline.parts)
-        inner = content.strip(" ")
-        while inner.endswith("  \n") or inner.startswith("  \n"):
-            inner = inner.removesuffix("  \n").removeprefix("  \n").strip(" ")
-        if not inner.strip():
-            if content:
-                self.parts.append(" ")
+        inner = content.strip(" \n")
+        if not inner:
+            self._edge(content)
             return
-        if content[0] == " ":
-            self.parts.append(" ")
-        self._pending = None
+        start = content.index(inner[0])
+        if start:
+            self._edge(content[:start])
         marked = inline.wrap(self, inner)
         if marked[0] == "[" and self.parts and self.parts[-1]:
             self._separate("[")
         self.parts.append(marked)
-        if content[-1] == " " or inner != content.rstrip(" ").lstrip(" "):
-            self.parts.append(" ")
+        if len(content) > start + len(inner):
+            self._edge(content[start + len(inner) :])
 
-    def emphasis(self, mark: str, tag: str) -> Callable[[Serializer, str], str]:
-        """Return a wrapper for emphasis that falls back to HTML where CommonMark's flanking rules would not see it."""
-
-        def wrap(serializer: Serializer, inner: str) -> str:
-            html = f"<{tag}>{inner}</{tag}>"
-            if "\n\n" in inner:
-                return inner
-            previous = ""
-            for part in reversed(serializer.parts):
-                if part:
-                    previous = part[-1]
-                    break
-            first, last = inner[0], inner[-1]
-            if (
-                previous == mark[0]
-                or (not first.isalnum() and previous.isalnum())
-                or first.isspace()
-                or last.isspace()
-            ):
-                return html
-            if not last.isalnum():
-                serializer._pending = (serializer.parts, len(serializer.parts), html)
-            return f"{mark}{inner}{mark}"
-
-        return wrap
+    def _edge(self, spaces: str) -> None:
+        parts = self.parts
+        if "\n" in spaces:
+            if parts and parts[-1] != "  \n":
+                parts.append("  \n")
+        elif spaces:
+            parts.append(" ")
 
     # -- blocks
 
@@ -347,22 +330,27 @@ class Serializer:
                     inline.parts.clear()
             self.parts = flow.inlines[-1].parts
         self.space = True
-        self._pending = None
         if not flow.parts:
             return
         text = "".join(flow.parts).strip(" \n")
         flow.parts.clear()
         if not text:
             return
+        if flow.emphatic:
+            flow.emphatic = False
+            text = emphasis.resolve(text if self._exact else emphasis.join_adjacent(text), self.delimiters)
         if flow.kind == "cell":
             text = text.removesuffix("<br>").rstrip(" ")
         elif flow.kind != "line":
-            if "\n" in text:
-                text = "\n".join(escape_line_start(line) for line in text.split("\n"))
-            else:
-                text = escape_line_start(text)
+            text = self.paragraph(text)
         if text:
             flow.blocks.append(text)
+
+    def paragraph(self, text: str) -> str:
+        """Finish a paragraph: escape what would be another block at the start of its lines."""
+        if "\n" in text:
+            return "\n".join(escape_line_start(line) for line in text.split("\n"))
+        return escape_line_start(text)
 
     def block(self, text: str) -> None:
         """Add a finished block."""
@@ -377,7 +365,6 @@ class Serializer:
         self.flow = flow
         self.parts = flow.parts
         self.space = True
-        self._pending = None
         return flow
 
     def pop(self) -> Flow:
@@ -416,6 +403,19 @@ class Serializer:
 
 def _leave_inline(serializer: Serializer) -> None:
     serializer.close_inline()
+
+
+def _emphasis(kind: str) -> Callable[[Serializer, str], str]:
+    opening, closing = emphasis.EDGES[kind]
+
+    def wrap(serializer: Serializer, inner: str) -> str:
+        serializer.flow.emphatic = True
+        return f"{opening}{inner}{closing}"
+
+    return wrap
+
+
+_EMPHASIS = {kind: _emphasis(kind) for kind in emphasis.EDGES}
 
 
 def text_of(node: Node) -> str:

@@ -62,8 +62,8 @@ def test_blocks_and_lines(html: str, markdown: str) -> None:
         ("a<em>b</em>c", "a*b*c\n"),
         ("<b>a:</b>b", "<strong>a:</strong>b\n"),
         ("<b>a:</b> b", "**a:** b\n"),
-        ("<b>a</b><b>b</b>", "**a**<strong>b</strong>\n"),
-        ("<b><b>a</b></b>", "**a**\n"),
+        ("<b>a</b><b>b</b>", "**a**__b__\n"),
+        ("<b><b>a</b></b>", "**__a__**\n"),
         ("<b></b>a", "a\n"),
         ("<i><b>a</b></i>", "***a***\n"),
         ("<b>a<p>b</p>c</b>", "**a**\n\n**b**\n\n**c**\n"),
@@ -72,7 +72,7 @@ def test_blocks_and_lines(html: str, markdown: str) -> None:
         ("<a href=u title='x \"y\"'>t</a>", '[t](u "x \\"y\\"")\n'),
         ("<a href=http://x.y/>http://x.y/</a>", "<http://x.y/>\n"),
         ("<a href='javascript:x'>t</a>", "t\n"),
-        ("<a href=u></a>a", "a\n"),
+        ("<a href=u></a>a", "[](u)a\n"),
         ("<a href=u>[x]</a>", "[\\[x\\]](u)\n"),
         ("wow!<a href=u>t</a>", "wow\\![t](u)\n"),
         ("<a href=u><img src=i alt=a></a>", "[![a](i)](u)\n"),
@@ -87,6 +87,27 @@ def test_blocks_and_lines(html: str, markdown: str) -> None:
 )
 def test_inline(html: str, markdown: str) -> None:
     assert markdownify(html) == markdown
+
+
+@pytest.mark.parametrize(
+    ("html", "exact", "plain"),
+    [
+        ("<b>a</b><b>b</b>", "**a**__b__\n", "**ab**\n"),
+        ("<b>a<i>b<b>c</b></i></b>", "**a<em>b<strong>c</strong></em>**\n", "**a<em>bc</em>**\n"),
+        ("<b><b>a</b></b>", "**__a__**\n", "**a**\n"),
+        ("<a href=u></a>a", "[](u)a\n", "a\n"),
+        ("<h2></h2>a", "##\n\na\n", "a\n"),
+        ("<ol><li>a<li><li>b</ol>", "1. a\n2.\n3. b\n", "1. a\n3. b\n"),
+        ("<blockquote> </blockquote>a", ">\n\na\n", "a\n"),
+        ("<pre></pre>a", "```\n```\n\na\n", "a\n"),
+        ("<pre>a\n\n \n</pre>", "```\na\n\n \n```\n", "```\na\n```\n"),
+        ("<code> a</code>", "` a`\n", "`a`\n"),
+        ("b<code> a</code>", "b `a`\n", "b `a`\n"),
+    ],
+)
+def test_what_a_reader_does_not_see_is_kept_where_all_is(html: str, exact: str, plain: str) -> None:
+    assert markdownify(html) == exact
+    assert markdownify(html, exact=False) == plain
 
 
 @pytest.mark.parametrize(
@@ -161,7 +182,7 @@ def test_a_table_in_an_item_stays_a_table() -> None:
         ("<pre><span class=lineno>1</span>a</pre>", "```\na\n```\n"),
         ("<pre>&lt;a&gt; *b* $c$</pre>", "```\n<a> *b* $c$\n```\n"),
         ("<pre>\t x</pre>", "```\n\t x\n```\n"),
-        ("<pre></pre>a", "a\n"),
+        ("<pre></pre>a", "```\n```\n\na\n"),
     ],
 )
 def test_code(html: str, markdown: str) -> None:
