@@ -192,7 +192,7 @@ def _listing_line(serializer: Serializer, node: Node, attributes: dict[str, Any]
     number = ""
     child = node.first_child
     while child is not None:
-        name = (child.attributes.get("class") or "") if child.tag[0] != "-" else ""
+        name = (child.attributes.get("class") or "") if child.is_element_node else ""
         if "ltx_tag_listingline" in name:
             number = text_of(child)
         elif child.tag == "-text" and not (child.text_content or "").strip():

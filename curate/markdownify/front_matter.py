@@ -111,7 +111,7 @@ def is_affiliation(serializer: Serializer, node: Node) -> bool:
     So come affiliations that the source writes by hand: ``$^{1}$Observatory \\qquad $^{2}$Institute``.
     """
     previous = node.prev
-    while previous is not None and previous.tag[0] == "-":
+    while previous is not None and not previous.is_element_node:
         previous = previous.prev
     if previous is None or node.parent is None or node.parent.tag != "article":
         return False
@@ -122,7 +122,7 @@ def is_affiliation(serializer: Serializer, node: Node) -> bool:
     while first is not None and (
         first.tag in ("p", "span") or (first.tag == "-text" and not (first.text_content or "").strip())
     ):
-        first = first.first_child if first.tag[0] != "-" else first.next
+        first = first.first_child if first.is_element_node else first.next
     if first is None:
         return False
     if first.tag == "math":

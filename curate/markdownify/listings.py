@@ -80,7 +80,7 @@ def verbatim(node: Node) -> str:
             parts.append("\n")
         elif tag in ("script", "style", "template"):
             pass
-        elif tag[0] != "-":
+        elif current.is_element_node:
             classes = current.attributes.get("class")
             if not (classes and _NUMBER_CLASSES.intersection(classes.split())):
                 child = current.first_child

@@ -78,7 +78,7 @@ def to_tex(root: Any) -> str:
         tag = node.tag
         if tag == "-text":
             children[-1].append(node.text_content or "")
-        elif tag not in _SKIP and not tag.startswith("-"):
+        elif node.is_element_node and tag not in _SKIP:
             inner = node.first_child
             if inner is not None:
                 children.append([])

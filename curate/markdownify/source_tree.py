@@ -50,7 +50,7 @@ class SourceTree:
             if tag == "-text":
                 tree.texts.append(node.text_content or "")
                 tree.parents.append(open_elements[-1])
-            elif tag[0] != "-":
+            elif tag is not None and tag[0] != "-":
                 number = len(tree.elements)
                 tree.numbers[node.mem_id] = number
                 classes = tuple((node.attributes.get("class") or "").split())

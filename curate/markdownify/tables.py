@@ -135,7 +135,7 @@ def _double_bars(root: Node) -> list[Node]:
         if node.tag == "-text":
             if "\\|" in (node.text_content or "") and node.parent.tag not in _CODE:
                 found.append(node)
-        elif node.tag[0] != "-":
+        elif node.is_element_node:
             attributes = node.attributes
             if any("\\|" in (attributes.get(name) or "") for name in _FORMULA_ATTRIBUTES):
                 found.append(node)

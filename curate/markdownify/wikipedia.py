@@ -63,7 +63,7 @@ def _alone_in_dd(node: Node) -> bool:
             if sibling.tag == "-text":
                 if (sibling.text_content or "").strip(HTML_SPACE + ".,;"):
                     return False
-            elif sibling.tag[0] != "-" and sibling.tag not in ("link", "style", "meta", "dl"):
+            elif sibling.is_element_node and sibling.tag not in ("link", "style", "meta", "dl"):
                 return False
             sibling = getattr(sibling, step)
     return True

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tootsie.curate.markdownify import Limits, convert
+from tootsie.curate.markdownify import Limits, Profile, convert
 from tootsie.curate.markdownify.nesting import flatten, is_deep
 
 END = "<p>the end sentinel</p>"
@@ -55,6 +55,27 @@ def test_the_last_paragraph_is_never_lost(name: str) -> None:
         conversion = convert(page, profile=profile)
         assert "the end sentinel" in conversion.markdown[-9_000:], profile
         assert len(conversion.markdown) < 40 * len(page) + 1_000
+
+
+@pytest.mark.parametrize("profile", list(Profile))
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>a|<b>b</b></p>",
+        "<pre>a|b\n|c</pre>",
+        "<table>|<tr>|<th>a|<td>b|</table>",
+        "<ul>|<li>a|</ul>",
+        "<p>a <math>|<mi>x</mi>|<mo>=</mo></math></p>",
+        "<article><h1 class=ltx_title>t</h1>|<div class=ltx_para>|<p>|Department</p></div></article>",
+        "<dl>|<dd>a|<dl>|<dd>b</dl></dl>",
+        "<p>a<span class=ltx_note>|<sup class=ltx_note_mark>1</sup>|b</span></p>",
+    ],
+)
+def test_processing_instructions_are_nothing(html: str, profile: Profile) -> None:
+    assert (
+        convert(html.replace("|", "<?php x ?>"), profile=profile).markdown
+        == convert(html.replace("|", "<!-- -->"), profile=profile).markdown
+    )
 
 
 def test_text_in_elements_too_deep_is_kept_and_counted() -> None:
