@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from tootsie.datasets import storage
+from tootsie.datasets.card import load_card
 from tootsie.datasets.errors import SpecError, UserError
 from tootsie.datasets.provenance import code_version
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.changes import INHERITED, list_changes
 from tootsie.mixtures.duration import Duration, Unit
 from tootsie.mixtures.learning_rate import LearningRate, Shape
-from tootsie.mixtures.measured import MeasuredCache, check_caches, plan_dataset
+from tootsie.mixtures.measured import Measured, check_caches, measured_cache, measured_card, plan_dataset
 from tootsie.mixtures.plan import (
     MAX_PHASE_LENGTH,
     WEIGHT_TOTAL,
@@ -26,7 +27,7 @@ from tootsie.mixtures.plan import (
 from tootsie.mixtures.shares import asked_shares, phase_sequences
 from tootsie.mixtures.spec import LearningRateSpec, Spec
 from tootsie.mixtures.spec_file import load_spec
-from tootsie.tokenize.ledger import Ledger, load_ledger
+from tootsie.tokenize.ledger import load_ledger
 
 
 def compile_file(url: str) -> Plan:
@@ -37,16 +38,34 @@ def compile_file(url: str) -> Plan:
     """
     spec, source = load_spec(url)
     folder = url.rsplit("/", 1)[0] if "/" in url else ""
-    caches = {}
-    for name, dataset in spec.datasets.items():
-        cache = resolve(folder, dataset.cache)
-        try:
-            caches[name] = MeasuredCache(cache, *load_ledger(cache))
-        except UserError as error:
-            at = ("datasets", name, "cache")
-            problem = f"{error.file}: {error.problem}"
-            raise source.error(problem, at, error.value or dataset.cache, error.remedy) from None
+    caches = {name: _measure(name, spec, source, folder) for name in spec.datasets}
     return compile_spec(spec, source, caches)
+
+
+def _measure(name: str, spec: Spec, source: YamlSource, folder: str) -> Measured:
+    dataset = spec.datasets[name]
+    if dataset.card is not None:
+        at: Path = ("datasets", name, "card")
+        try:
+            is_file = dataset.card.endswith((".yaml", ".yml"))
+            card = load_card(resolve(folder, dataset.card) if is_file else dataset.card)
+            return measured_card(card, spec.tokenizer or "")
+        except ValueError as error:
+            raise source.error(
+                str(error), at, dataset.card, "Add the number, and its source, to the card"
+            ) from None
+        except UserError as error:
+            problem = error.problem if error.file is None else f"{error.file}: {error.problem}"
+            raise source.error(problem, at, error.value or dataset.card, error.remedy) from None
+    assert dataset.cache is not None
+    cache = resolve(folder, dataset.cache)
+    try:
+        return measured_cache(cache, *load_ledger(cache))
+    except UserError as error:
+        problem = f"{error.file}: {error.problem}"
+        raise source.error(
+            problem, ("datasets", name, "cache"), error.value or dataset.cache, error.remedy
+        ) from None
 
 
 def refuse_other_file(output: str) -> None:
@@ -68,7 +87,7 @@ def refuse_other_file(output: str) -> None:
         )
 
 
-def compile_spec(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCache]) -> Plan:
+def compile_spec(spec: Spec, source: YamlSource, caches: Mapping[str, Measured]) -> Plan:
     """Compile a checked spec.
 
     Args:
@@ -82,15 +101,17 @@ def compile_spec(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCa
         jumps without saying so.
     """
     check_caches(spec, source, caches)
-    ledgers = {name: cache.ledger for name, cache in caches.items()}
-    compiler = _Compiler(spec, source, caches, ledgers)
+    compiler = _Compiler(spec, source, caches)
     for index in range(len(spec.phases)):
         compiler.add_phase(index)
     used = {name for phase in compiler.phases for name in phase.sequences}
     unused = [name for name in spec.datasets if name not in used]
     if unused:
         compiler.notes.append(f"no phase draws from {', '.join(unused)}")
-    tokenizer = next(iter(ledgers.values())).tokenizer
+    compiler.notes += [
+        f"{name}: {cache.remark}" for name, cache in caches.items() if cache.remark is not None
+    ]
+    tokenizer = next((cache.tokenizer for cache in caches.values() if cache.tokenizer is not None), None)
     return Plan(
         name=spec.name,
         seed=spec.seed,
@@ -117,13 +138,12 @@ class _Compiler:
         self,
         spec: Spec,
         source: YamlSource,
-        caches: Mapping[str, MeasuredCache],
-        ledgers: Mapping[str, Ledger],
+        caches: Mapping[str, Measured],
     ) -> None:
-        self.spec, self.source, self.ledgers = spec, source, ledgers
-        self.windows = {name: ledger.tokens // spec.sequence_length for name, ledger in ledgers.items()}
+        self.spec, self.source = spec, source
+        self.windows = {name: cache.tokens // spec.sequence_length for name, cache in caches.items()}
         self.asked = {
-            name: asked_shares(mixture, spec.datasets, ledgers) for name, mixture in spec.mixtures.items()
+            name: asked_shares(mixture, spec.datasets, caches) for name, mixture in spec.mixtures.items()
         }
         self.phases: list[PlanPhase] = []
         self.changes: list[Change] = []

@@ -51,9 +51,10 @@ def print_plan(plan: Plan, console: Console | None = None) -> None:
         if not console.is_terminal:
             console = Console(highlight=False, width=PLAIN_WIDTH)
     total = plan.total_sequences * plan.sequence_length
+    whose = f"tokenizer {plan.tokenizer.name}" if plan.tokenizer is not None else "from cards"
     console.print(
         f"[bold]{plan.name}[/bold]  {plan.total_steps:,} steps, {plan.total_sequences:,} sequences of "
-        f"{plan.sequence_length:,}, {amount(total)} tokens; seed {plan.seed}, tokenizer {plan.tokenizer.name}, "
+        f"{plan.sequence_length:,}, {amount(total)} tokens; seed {plan.seed}, {whose}, "
         f"plan {plan.hash[:12]}"
     )
     rows = forecast(plan)

@@ -1,29 +1,85 @@
-"""Token caches as the compiler sees them: what their ledgers measured, and whether they belong together."""
+"""Datasets as the compiler sees them: what their ledgers (or, without data, their cards) say, and whether they fit together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
+from tootsie.datasets.card import Card
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.duration import Unit
-from tootsie.mixtures.plan import PlanDataset
+from tootsie.mixtures.plan import Evidence, PlanDataset
 from tootsie.mixtures.spec import Spec
 from tootsie.tokenize.ledger import Ledger, TokenizerIdentity
 
 
-class MeasuredCache(NamedTuple):
-    """A token cache as the compiler sees it."""
+@dataclass(frozen=True)
+class Measured:
+    """A dataset and its size."""
 
     url: str
-    """Where it lies."""
-    ledger: Ledger
-    """What it holds."""
-    ledger_sha256: str
-    """Its identity."""
+    """Where its token cache lies, or ``card:NAME``."""
+    identity: str
+    """SHA-256 of the ledger, or of the card."""
+    tokens: int
+    """Ids."""
+    bytes: int
+    """UTF-8 bytes; 0 where a card does not say."""
+    documents: int
+    """Documents; 0 where a card does not say."""
+    evidence: Evidence
+    """Where the numbers come from."""
+    tokenizer: TokenizerIdentity | None = None
+    """Of the cache; none for a card."""
+    split: str = "train"
+    """Of the cache."""
+    remark: str | None = None
+    """What a person should know about the number."""
 
 
-def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCache]) -> None:
+def measured_cache(url: str, ledger: Ledger, ledger_sha256: str) -> Measured:
+    """Return a token cache as the compiler sees it."""
+    return Measured(
+        url=url,
+        identity=ledger_sha256,
+        tokens=ledger.tokens,
+        bytes=ledger.bytes,
+        documents=ledger.documents,
+        evidence=Evidence.LEDGER,
+        tokenizer=ledger.tokenizer,
+        split=ledger.split,
+    )
+
+
+def measured_card(card: Card, tokenizer: str) -> Measured:
+    """Return a dataset of which only the card is at hand.
+
+    Raises:
+      ValueError: the card states no number of tokens, or is of an evaluation set.
+    """
+    if card.kind == "evaluation":
+        raise ValueError("this is an evaluation set; it is never to be trained on")
+    found = card.size(tokenizer)
+    if found is None:
+        raise ValueError("its card states no number of tokens")
+    size, exact = found
+    said = f"{size.tokens:,} tokens ({size.source}{f', {size.note}' if size.note else ''})"
+    whose = (
+        "" if size.tokenizer == tokenizer else f", counted with {size.tokenizer or 'an unnamed tokenizer'}"
+    )
+    remark = None if exact else f"its size is not measured with {tokenizer}: {said}{whose}"
+    return Measured(
+        url=f"card:{card.name}",
+        identity=card.sha256,
+        tokens=size.tokens or 0,
+        bytes=size.bytes or 0,
+        documents=size.documents or 0,
+        evidence=Evidence.MEASURED if exact else Evidence.CLAIMED,
+        remark=remark,
+    )
+
+
+def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, Measured]) -> None:
     """Check that the caches of a spec can be mixed, and hold what the spec says.
 
     Raises:
@@ -33,16 +89,19 @@ def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCa
     reference: tuple[str, TokenizerIdentity] | None = None
     by_identity: dict[str, str] = {}
     for name, dataset in spec.datasets.items():
-        at: Path = ("datasets", name, "cache")
-        ledger = caches[name].ledger
+        at: Path = ("datasets", name, "cache" if dataset.cache is not None else "card")
+        shown = dataset.cache if dataset.cache is not None else dataset.card
+        ledger = caches[name]
         if ledger.split != "train":
             raise source.error(
                 "this cache is held out for evaluation",
                 at,
-                dataset.cache,
+                shown,
                 "Name the cache of the train split",
             )
-        if reference is None:
+        if ledger.tokenizer is None:
+            pass
+        elif reference is None:
             reference = (name, ledger.tokenizer)
         elif ledger.tokenizer.fingerprint != reference[1].fingerprint:
             first = f"{reference[0]!r} has {reference[1].name} {reference[1].fingerprint[:12]}"
@@ -52,19 +111,19 @@ def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCa
                 f"{ledger.tokenizer.name} {ledger.tokenizer.fingerprint[:12]}",
                 "Tokenize all datasets with the same tokenizer",
             )
-        twin = by_identity.setdefault(caches[name].ledger_sha256, name)
+        twin = by_identity.setdefault(ledger.identity, name)
         if twin != name:
             raise source.error(
                 f"the same cache as {twin!r}, so its documents would be counted twice",
                 at,
-                dataset.cache,
+                shown,
                 "Keep one",
             )
         if ledger.tokens < spec.sequence_length:
             raise source.error(
                 f"the cache holds {ledger.tokens:,} tokens, less than one sequence of {spec.sequence_length:,}",
                 at,
-                dataset.cache,
+                shown,
                 "Leave the dataset out, or use shorter sequences",
             )
         claim = dataset.tokens
@@ -85,10 +144,9 @@ def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, MeasuredCa
                 )
 
 
-def plan_dataset(name: str, spec: Spec, cache: MeasuredCache) -> PlanDataset:
+def plan_dataset(name: str, spec: Spec, cache: Measured) -> PlanDataset:
     """Return a dataset as the plan states it."""
-    ledger = cache.ledger
-    windows, tail = divmod(ledger.tokens, spec.sequence_length)
+    windows, tail = divmod(cache.tokens, spec.sequence_length)
     cap = spec.datasets[name].max_epochs
     groups = [
         f"{mixture}/{group}"
@@ -99,10 +157,11 @@ def plan_dataset(name: str, spec: Spec, cache: MeasuredCache) -> PlanDataset:
     return PlanDataset(
         name=name,
         cache=cache.url,
-        ledger_sha256=cache.ledger_sha256,
-        tokens=ledger.tokens,
-        bytes=ledger.bytes,
-        documents=ledger.documents,
+        ledger_sha256=cache.identity,
+        tokens=cache.tokens,
+        bytes=cache.bytes,
+        documents=cache.documents,
+        evidence=cache.evidence,
         windows=windows,
         tail_tokens=tail,
         max_epochs=None if cap is None else str(cap),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import bisect
 import os
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -58,8 +59,19 @@ class PhaseSettings(BaseModel):
     """Added to the root of the second moment."""
 
 
+class Evidence(StrEnum):
+    """How far a dataset's numbers can be trusted."""
+
+    LEDGER = "ledger"
+    """Counted in the token cache that the run will read."""
+    MEASURED = "measured"
+    """Counted by somebody with the same tokenizer, says the dataset's card."""
+    CLAIMED = "claimed"
+    """Claimed, or counted with another tokenizer, says the dataset's card."""
+
+
 class PlanDataset(BaseModel):
-    """One dataset, as its ledger measured it."""
+    """One dataset, as its ledger (or its card) measured it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -68,13 +80,15 @@ class PlanDataset(BaseModel):
     cache: str
     """URL of the token cache; in the file, a relative path is relative to the folder of ``plan.json``."""
     ledger_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """Identity of the cache."""
+    """Identity of the cache; of the card where there is no cache."""
     tokens: int = Field(gt=0)
     """Ids in the cache."""
     bytes: int = Field(ge=0)
-    """UTF-8 bytes of the texts."""
-    documents: int = Field(gt=0)
-    """Documents in the cache."""
+    """UTF-8 bytes of the texts; 0 where a card does not say."""
+    documents: int = Field(ge=0)
+    """Documents in the cache; 0 where a card does not say."""
+    evidence: Evidence = Evidence.LEDGER
+    """Where the numbers come from."""
     windows: int = Field(gt=0)
     """Whole sequences in an epoch: ``tokens // sequence_length``."""
     tail_tokens: int = Field(ge=0)
@@ -178,8 +192,8 @@ class Plan(BaseModel):
     """Key of the shuffling, with the dataset's name and the epoch."""
     sequence_length: int = Field(gt=0)
     """T, tokens in a sequence."""
-    tokenizer: TokenizerIdentity
-    """The tokenizer that all caches were made with."""
+    tokenizer: TokenizerIdentity | None
+    """The tokenizer that all caches were made with; none in a plan made from cards alone, which cannot be trained on."""
     datasets: tuple[PlanDataset, ...]
     """In the order of the spec; an index into this tuple is a dataset's number in batches."""
     phases: tuple[PlanPhase, ...] = Field(min_length=1)
@@ -223,6 +237,24 @@ class Plan(BaseModel):
     @cached_property
     def _end_steps(self) -> list[int]:
         return [phase.end_step for phase in self.phases]
+
+    @property
+    def cache_tokenizer(self) -> TokenizerIdentity:
+        """The tokenizer of the caches.
+
+        Raises:
+          ArtefactError: the plan was made from cards: there are no caches.
+        """
+        cards = [dataset.name for dataset in self.datasets if dataset.evidence is not Evidence.LEDGER]
+        if self.tokenizer is None or cards:
+            raise ArtefactError(
+                "the plan was compiled from dataset cards, not from token caches",
+                file=f"plan {self.name}",
+                field="datasets",
+                value=", ".join(cards[:5]),
+                remedy="Tokenize the datasets, name the caches in the spec and compile it again",
+            )
+        return self.tokenizer
 
     @property
     def total_steps(self) -> int:

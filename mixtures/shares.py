@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from tootsie.mixtures.apportionment import largest_remainder
+from tootsie.mixtures.measured import Measured
 from tootsie.mixtures.plan import WEIGHT_TOTAL
 from tootsie.mixtures.spec import By, DatasetSpec, GroupSpec, MixtureSpec
-from tootsie.tokenize.ledger import Ledger
 
 
 def natural_weights(
-    group: GroupSpec, datasets: Mapping[str, DatasetSpec], ledgers: Mapping[str, Ledger]
+    group: GroupSpec, datasets: Mapping[str, DatasetSpec], ledgers: Mapping[str, Measured]
 ) -> dict[str, Fraction]:
     """Return the weight of each dataset of a group: what its ledger measured (or the spec's weight) × oversampling."""
     weights = {}
@@ -27,7 +27,7 @@ def natural_weights(
 
 
 def asked_shares(
-    mixture: MixtureSpec, datasets: Mapping[str, DatasetSpec], ledgers: Mapping[str, Ledger]
+    mixture: MixtureSpec, datasets: Mapping[str, DatasetSpec], ledgers: Mapping[str, Measured]
 ) -> dict[str, int]:
     """Return the share of each dataset in units of 1/2**62, in the order of the mixture; none is 0, they add up to 2**62.
 

@@ -75,16 +75,26 @@ class By(StrEnum):
 
 
 class DatasetSpec(_Section):
-    """A token cache and what holds for it in every mixture."""
+    """A dataset and what holds for it in every mixture."""
 
-    cache: str = Field(min_length=1)
-    """URL of the cache; a relative path is relative to the spec."""
+    cache: Annotated[str, Field(min_length=1)] | None = None
+    """URL of its token cache; a relative path is relative to the spec. Either this or ``card``."""
+    card: Annotated[str, Field(min_length=1)] | None = None
+    """Name of a dataset card (or its YAML file): plans what has not been tokenized yet."""
     oversample: Amount = Fraction(1)
     """Factor on the natural weight, in every mixture."""
     max_epochs: Amount | None = None
     """Most passes over the dataset in the whole run; more is an error."""
     tokens: DurationField | None = None
     """What you believe the cache holds, for example ``12.3M tokens``; checked to the last digit written."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DatasetSpec:
+        if (self.cache is None) == (self.card is None):
+            raise ValueError(
+                "a dataset is a 'cache: …' (a token cache) or a 'card: …' (not tokenized yet), one of the two"
+            )
+        return self
 
 
 class MemberSpec(_Section):
@@ -219,6 +229,8 @@ class Spec(_Section):
     """Key of all shuffling."""
     sequence_length: Count
     """Tokens in a sequence."""
+    tokenizer: Name | None = None
+    """Whose tokens the numbers of cards are meant in; needed where a dataset is named by its card."""
     datasets: dict[Name, DatasetSpec] = Field(min_length=1)
     """By name; the name is part of the key of the shuffling."""
     mixtures: dict[Name, MixtureSpec] = Field(min_length=1)

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
-
+from tootsie.datasets.yaml_model import nearest
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.duration import Unit
 from tootsie.mixtures.spec import By, MixtureSpec, Spec
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a remedy that names the known key nearest to an unknown one, or all known ones."""
-    known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.55)
-    if close:
-        return f"Did you mean {close[0]!r}?"
-    shown = ", ".join(known[:30]) + (", …" if len(known) > 30 else "")
-    return f"Known: {shown}"
 
 
 def check_names(spec: Spec, source: YamlSource) -> None:
@@ -27,6 +15,14 @@ def check_names(spec: Spec, source: YamlSource) -> None:
       SpecError: a name that stands for nothing or twice, shares that do not add up, a weight where none is used, or a first
         phase that leaves something to inherit.
     """
+    for name, dataset in spec.datasets.items():
+        if dataset.card is not None and spec.tokenizer is None:
+            raise source.error(
+                "a dataset is named by its card, so the spec has to say whose tokens are meant",
+                ("datasets", name, "card"),
+                dataset.card,
+                "Add for example 'tokenizer: llama3' to the spec",
+            )
     for mixture, mixed in spec.mixtures.items():
         _check_mixture(mixture, mixed, spec, source)
     seen: dict[str, int] = {}

@@ -62,7 +62,7 @@ def open_inputs(run: RunFile, file: str) -> Inputs:
         held_out.append(open_held_out(name, cache, url, plan, run.evaluation))
         for dataset, trained in caches.items():
             refuse_leak(name, url, cache.ledger, dataset, trained.ledger)
-    tokenizer = tokenizer_of(plan.tokenizer, file=run.plan) if run.samples.prompts else None
+    tokenizer = tokenizer_of(plan.cache_tokenizer, file=run.plan) if run.samples.prompts else None
     return Inputs(plan, sampler, held_out, tokenizer, architecture)
 
 
@@ -72,10 +72,10 @@ def check_vocabulary(architecture: Architecture, plan: Any, file: str) -> None:
     Raises:
       SpecError: they differ.
     """
-    wanted = plan.tokenizer.vocabulary_size
+    wanted = plan.cache_tokenizer.vocabulary_size
     if architecture.vocabulary_size != wanted:
         raise SpecError(
-            f"the plan's tokenizer {plan.tokenizer.name!r} has {wanted:,} ids",
+            f"the plan's tokenizer {plan.cache_tokenizer.name!r} has {wanted:,} ids",
             file=file,
             field="architecture.vocabulary_size",
             value=architecture.vocabulary_size,
@@ -129,7 +129,7 @@ def open_held_out(name: str, cache: Any, url: str, plan: Any, settings: Evaluati
     Raises:
       ArtefactError: the cache was made with another tokenizer, or is the training split of a dataset of the plan.
     """
-    found, wanted = cache.ledger.tokenizer, plan.tokenizer
+    found, wanted = cache.ledger.tokenizer, plan.cache_tokenizer
     if found.fingerprint != wanted.fingerprint:
         raise ArtefactError(
             f"the held-out set {name!r} was made with another tokenizer",

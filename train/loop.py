@@ -76,7 +76,7 @@ def train(
     model = build(architecture, Execution(run.compute_dtype.value, LayerLoop(run.layer_loop)))
     average = any(phase.settings.ema_beta is not None for phase in plan.phases)
     init = make_init(model, average)
-    update = make_update(model, bos_of(plan.tokenizer))
+    update = make_update(model, bos_of(plan.cache_tokenizer))
     evaluate = make_evaluate(model, run.evaluation.batch_size)
     shapes = jax.eval_shape(init, jax.random.key(run.seed))
     generate = make_generate(model, run.samples.length.amount, run.samples.temperature)
@@ -130,7 +130,7 @@ def train(
         kind, params = weights_of(state, at.steps)[-1]
         ids = generate(params, [prompt_ids(tokenizer, prompt) for prompt in run.samples.prompts], run.seed)
         for prompt, written in zip(run.samples.prompts, ids, strict=True):
-            text = tokenizer.decode(until_end(written, plan.tokenizer.eos_id))
+            text = tokenizer.decode(until_end(written, plan.cache_tokenizer.eos_id))
             recorder.sample(
                 {"step": at.steps, "tokens": at.tokens, "weights": kind, "prompt": prompt, "text": text}
             )
@@ -241,9 +241,9 @@ def train(
             "step": now.steps,
             "tokens": now.tokens,
             "plan": {"name": plan.name, "hash": plan.hash},
-            "tokenizer": {"name": plan.tokenizer.name, "fingerprint": plan.tokenizer.fingerprint},
+            "tokenizer": {"name": plan.cache_tokenizer.name, "fingerprint": plan.cache_tokenizer.fingerprint},
         }
-        special = SpecialTokens(bos_of(plan.tokenizer), plan.tokenizer.eos_id)
+        special = SpecialTokens(bos_of(plan.cache_tokenizer), plan.cache_tokenizer.eos_id)
         write_export(
             storage.join(run.out, "export"), params, architecture, plan.sequence_length, special, origin
         )

@@ -49,7 +49,7 @@ def resolve_config(run: RunFile, plan: Any, architecture: Architecture, params: 
             "sequence_length": plan.sequence_length,
             "seed": plan.seed,
         },
-        "tokenizer": plan.tokenizer.model_dump(mode="json"),
+        "tokenizer": plan.cache_tokenizer.model_dump(mode="json"),
         "architecture": architecture.model_dump(mode="json"),
         "parameters": total,
         "flops_per_token": flops_per_token(architecture, plan.sequence_length),

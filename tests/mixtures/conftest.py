@@ -13,7 +13,7 @@ import pytest
 from tootsie.datasets.accounting import Accounting
 from tootsie.mixtures.compiler import compile_spec
 from tootsie.mixtures.learning_rate import LearningRate, Shape
-from tootsie.mixtures.measured import MeasuredCache
+from tootsie.mixtures.measured import Measured, measured_cache
 from tootsie.mixtures.plan import WEIGHT_TOTAL, PhaseSettings, Plan, PlanDataset, PlanPhase, add_counts
 from tootsie.mixtures.shares import phase_sequences
 from tootsie.mixtures.spec_file import parse_spec
@@ -41,14 +41,14 @@ def ledger_of(name: str, shards: Sequence[ShardEntry], **changes: object) -> Led
 
 def measured(
     name: str, tokens: int, documents: int = 100, size: int | None = None, **changes: object
-) -> MeasuredCache:
+) -> Measured:
     """A cache that has a ledger only."""
     shard = ShardEntry(
         path="shards/00000-of-00001.arrow", documents=documents, tokens=tokens, bytes=size or 4 * tokens, size=1,
         xxh3_128="0" * 32,
     )  # fmt: skip
     digest = hashlib.sha256(f"{name} {tokens} {documents}".encode()).hexdigest()
-    return MeasuredCache(f"tokens/{name}", ledger_of(name, [shard], **changes), digest)
+    return measured_cache(f"tokens/{name}", ledger_of(name, [shard], **changes), digest)
 
 
 def write_cache(folder: Path, name: str, lengths: Sequence[int], shards: int = 1) -> str:
@@ -132,7 +132,7 @@ def example_spec(project_root: Path) -> str:
 
 
 @pytest.fixture(scope="session", name="measured")
-def _measured() -> Callable[..., MeasuredCache]:
+def _measured() -> Callable[..., Measured]:
     return measured
 
 

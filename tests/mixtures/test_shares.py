@@ -19,9 +19,9 @@ from tootsie.mixtures.spec import DatasetSpec, MixtureSpec
 def share_of(measured: Callable[..., Any]) -> Callable[..., dict[str, Fraction]]:
     def share_of(mixture: dict, oversample: dict[str, object] | None = None) -> dict[str, Fraction]:
         ledgers = {
-            "a": measured("a", 3000, documents=10, size=9000).ledger,
-            "b": measured("b", 1000, documents=40, size=3000).ledger,
-            "c": measured("c", 500, documents=50, size=1000).ledger,
+            "a": measured("a", 3000, documents=10, size=9000),
+            "b": measured("b", 1000, documents=40, size=3000),
+            "c": measured("c", 500, documents=50, size=1000),
         }
         datasets = {
             name: DatasetSpec.model_validate({"cache": name, "oversample": (oversample or {}).get(name, 1)})

@@ -84,7 +84,7 @@ class FakePlan:
     name: str = "made-up"
     seed: int = 0
     sequence_length: int = 16
-    tokenizer: FakeTokenizer = dataclasses.field(default_factory=FakeTokenizer)
+    cache_tokenizer: FakeTokenizer = dataclasses.field(default_factory=FakeTokenizer)
     datasets: tuple[FakeDataset, ...] = (FakeDataset("even"), FakeDataset("odd"))
 
     @property

@@ -224,7 +224,7 @@ def provenance(run: RunRecords) -> str:
         ],
         ["plan", run.plan.name, run.plan.hash, run.plan.code_version],
     ]
-    identity = run.plan.tokenizer
+    identity = run.plan.cache_tokenizer
     rows.append(
         ["tokenizer", f"{identity.name}, {identity.vocabulary_size:,} entries", identity.fingerprint, ""]
     )
