@@ -9,15 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, ClassVar
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from fsspec.core import url_to_fs
 
-from tootsie.curate.corpus import Convert, Corpus, Dropped, Kept, Outcome, Record, Unit, failed, too_large
+from tootsie.curate.corpus import Dropped, Outcome, Pending, Record, Unit, too_large
+from tootsie.curate.filters import FilteredCorpus
 from tootsie.curate.zip_archive import DamagedMemberError, Member, list_members, read_member
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import InputError
+
+if TYPE_CHECKING:
+    from tootsie.curate.markdownify import Conversion
 
 SEVERITIES = {
     "no-problem": "no-problem",
@@ -74,15 +79,13 @@ def _place(url: str) -> str:
 
 
 @dataclass(frozen=True)
-class Arxiv(Corpus):
+class Arxiv(FilteredCorpus):
     """ar5iv archives."""
 
     name: ClassVar[str] = "arxiv"
 
-    references: str = "keep"
+    references: str = "cite-keys"
     """What becomes of citations and bibliographies: see the converter's option of the same name."""
-    min_characters: int = 200
-    """Shortest text that is kept; pages of fatal conversions have none."""
 
     def units(self, inputs: Sequence[str]) -> list[Unit]:
         """Return a unit for each archive and one for each folder or all single pages."""
@@ -135,7 +138,7 @@ class Arxiv(Corpus):
         identity = identity or path
         return Record(identity, head | {"id": identity, "created": month, "path": path})
 
-    def documents(self, records: Iterable[Record], convert: Convert) -> Iterator[Outcome]:
+    def documents(self, records: Iterable[Record]) -> Iterator[Outcome | Pending]:
         """Convert the pages of a shard, by identifier."""
         heads = sorted((record.head for record in records), key=lambda head: (head["id"], head["path"]))
         seen: set[str] = set()
@@ -161,7 +164,9 @@ class Arxiv(Corpus):
                     )
                     continue
                 seen.add(identity)
-                yield self._convert(head, page, metadata, convert)
+                options = {"profile": "arxiv", "references": self.references}
+                finish = partial(self._finish, head, len(page), metadata)
+                yield Pending(identity, [page], options, finish, metadata)
         finally:
             if archive is not None:
                 archive[1].close()
@@ -194,20 +199,11 @@ class Arxiv(Corpus):
         }
         return read_member(archive, Member(**fields), self.max_document_bytes)
 
-    def _convert(
-        self, head: dict[str, Any], page: bytes, metadata: dict[str, Any], convert: Convert
-    ) -> Outcome:
+    def _finish(
+        self, head: dict[str, Any], size: int, metadata: dict[str, Any], conversions: list[Conversion]
+    ) -> Iterator[Outcome]:
+        (conversion,) = conversions
         identity = head["id"]
-        try:
-            (conversion,) = convert([page], profile="arxiv", references=self.references)
-        except Exception as error:
-            return failed(identity, error, page, metadata)
-        text = conversion.markdown
-        if len(text.strip()) < self.min_characters:
-            reason = "too short" if text.strip() else "empty page"
-            return Dropped(
-                reason, identity, excerpt=text, detail=f"{len(text.strip())} characters", metadata=metadata
-            )
         front = {
             "title": conversion.title,
             "abstract": conversion.abstract,
@@ -216,10 +212,10 @@ class Arxiv(Corpus):
         metadata = {**{key: value for key, value in front.items() if value}, **metadata}
         document = Document(
             id=identity,
-            text=text,
+            text=conversion.markdown,
             source=self.name,
             added=self.added,
             created=head["created"],
             metadata=metadata,
         )
-        return Kept(document, conversion.counters, len(page))
+        yield self.filtered(document, conversion.markdown, conversion.counters, size)

@@ -1,15 +1,17 @@
-"""``tootsie curate arxiv|wikipedia|stackexchange IN... OUT``: raw dumps to Markdown documents."""
+"""``tootsie curate arxiv|wikipedia|stackexchange IN... OUT``: raw dumps to Markdown documents; ``fidelity`` measures them."""
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.main
+
+from tootsie.curate import command_options as options
+from tootsie.curate.fidelity.command import fidelity
 
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
@@ -23,74 +25,47 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(fidelity)
 _CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
-
-REFERENCES = ("keep", "cite-keys", "drop")
-
-Paths = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="IN... OUT", help="Files, folders, globs, brace ranges or URLs; the output folder last."
-    ),
-]
-Shards = Annotated[
-    int | None, typer.Option(help="Output files. Default: one for each 64 MiB of source, at least 4.")
-]
-Limit = Annotated[int | None, typer.Option(help="Read only the first N records.")]
-Seed = Annotated[int, typer.Option(help="Spreads the documents over the output files.")]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        help="Worker processes on this machine; 0 means one for each core. Default: none, this process works."
-    ),
-]
-Added = Annotated[
-    str | None,
-    typer.Option(help="Date (YYYY-MM-DD) for the field 'added' of every document.", metavar="DATE"),
-]
-MaxFailures = Annotated[
-    float, typer.Option(help="Share of records whose conversion may fail before the run does.")
-]
-MaxBytes = Annotated[
-    int, typer.Option(help="Longest source of one document in bytes; longer ones are dropped.", min=1)
-]
-MinCharacters = Annotated[int, typer.Option(help="Shortest text that is kept.", min=0)]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be read and written, and stop.")]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Delete what an earlier run left in the output folder.")
-]
 
 
 @app.command(context_settings=_CONTEXT)
 def arxiv(
-    paths: Paths,
+    paths: options.Paths,
     references: Annotated[
         str, typer.Option(help="Citations and bibliographies: keep, cite-keys or drop.")
-    ] = "keep",
-    min_characters: MinCharacters = 200,
-    shards: Shards = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    added: Added = None,
-    max_failures: MaxFailures = 0.02,
-    max_document_bytes: MaxBytes = 64 * 2**20,
-    dry_run: DryRun = False,
-    overwrite: Overwrite = False,
+    ] = "cite-keys",
+    languages: options.Languages = None,
+    licences: options.Licences = None,
+    min_characters: options.MinCharacters = 200,
+    max_characters: options.MaxCharacters = None,
+    max_error_density: options.MaxErrorDensity = None,
+    shards: options.Shards = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    added: options.Added = None,
+    max_failures: options.MaxFailures = 0.02,
+    max_document_bytes: options.MaxBytes = 64 * 2**20,
+    time_limit: options.TimeLimit = 60.0,
+    memory_limit: options.MemoryLimit = 2048,
+    allow_empty: options.AllowEmpty = False,
+    dry_run: options.DryRun = False,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Papers of ar5iv: ZIPs of LaTeXML pages, or a folder of them."""
     from tootsie.curate.arxiv import Arxiv
 
     corpus = Arxiv(
-        added=_date(added),
+        added=options.date(added),
         max_document_bytes=max_document_bytes,
-        references=_choice("--references", references, REFERENCES),
-        min_characters=min_characters,
+        references=options.choice("--references", references, options.REFERENCES),
+        **_filters(min_characters, max_characters, languages, licences, max_error_density),
     )
     _run(
         corpus,
         paths,
-        _settings(shards, seed, limit, max_failures),
+        _settings(shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty),
         workers,
         dry_run=dry_run,
         overwrite=overwrite,
@@ -99,34 +74,40 @@ def arxiv(
 
 @app.command(context_settings=_CONTEXT)
 def wikipedia(
-    paths: Paths,
+    paths: options.Paths,
     references: Annotated[str, typer.Option(help="References: keep, cite-keys or drop.")] = "drop",
     infobox: Annotated[bool, typer.Option(help="Keep the infobox, as a table.")] = True,
-    min_characters: MinCharacters = 200,
-    shards: Shards = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    added: Added = None,
-    max_failures: MaxFailures = 0.02,
-    max_document_bytes: MaxBytes = 64 * 2**20,
-    dry_run: DryRun = False,
-    overwrite: Overwrite = False,
+    languages: options.Languages = None,
+    licences: options.Licences = None,
+    min_characters: options.MinCharacters = 200,
+    max_characters: options.MaxCharacters = None,
+    shards: options.Shards = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    added: options.Added = None,
+    max_failures: options.MaxFailures = 0.02,
+    max_document_bytes: options.MaxBytes = 64 * 2**20,
+    time_limit: options.TimeLimit = 60.0,
+    memory_limit: options.MemoryLimit = 2048,
+    allow_empty: options.AllowEmpty = False,
+    dry_run: options.DryRun = False,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Articles of Wikimedia Enterprise HTML dumps: tar.gz of NDJSON, or NDJSON."""
     from tootsie.curate.wikipedia import Wikipedia
 
     corpus = Wikipedia(
-        added=_date(added),
+        added=options.date(added),
         max_document_bytes=max_document_bytes,
-        references=_choice("--references", references, REFERENCES),
+        references=options.choice("--references", references, options.REFERENCES),
         infobox=infobox,
-        min_characters=min_characters,
+        **_filters(min_characters, max_characters, languages, licences),
     )
     _run(
         corpus,
         paths,
-        _settings(shards, seed, limit, max_failures),
+        _settings(shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty),
         workers,
         dry_run=dry_run,
         overwrite=overwrite,
@@ -135,7 +116,7 @@ def wikipedia(
 
 @app.command(context_settings=_CONTEXT)
 def stackexchange(
-    paths: Paths,
+    paths: options.Paths,
     unanswered: Annotated[str, typer.Option(help="Questions without answers: keep or drop.")] = "keep",
     comments: Annotated[str, typer.Option(help="Comments: keep or drop.")] = "drop",
     scores: Annotated[
@@ -150,78 +131,74 @@ def stackexchange(
     site: Annotated[
         str | None, typer.Option(help="Host name of the site, where file names do not tell.")
     ] = None,
-    shards: Shards = None,
-    limit: Limit = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    added: Added = None,
-    max_failures: MaxFailures = 0.02,
-    max_document_bytes: MaxBytes = 64 * 2**20,
-    dry_run: DryRun = False,
-    overwrite: Overwrite = False,
+    shards: options.Shards = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    added: options.Added = None,
+    max_failures: options.MaxFailures = 0.02,
+    max_document_bytes: options.MaxBytes = 64 * 2**20,
+    time_limit: options.TimeLimit = 60.0,
+    memory_limit: options.MemoryLimit = 2048,
+    allow_empty: options.AllowEmpty = False,
+    dry_run: options.DryRun = False,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Threads of StackExchange data dumps: 7z archives, folders or Posts.xml."""
     from tootsie.curate.stackexchange import StackExchange
 
     corpus = StackExchange(
-        added=_date(added),
+        added=options.date(added),
         max_document_bytes=max_document_bytes,
-        unanswered=_policy("--unanswered", unanswered),
-        comments=_policy("--comments", comments),
-        scores=_policy("--scores", scores),
-        tags=_policy("--tags", tags),
-        authors=_policy("--authors", authors),
-        site=_host(site),
+        unanswered=options.policy("--unanswered", unanswered),
+        comments=options.policy("--comments", comments),
+        scores=options.policy("--scores", scores),
+        tags=options.policy("--tags", tags),
+        authors=options.policy("--authors", authors),
+        site=options.host(site),
     )
     _run(
         corpus,
         paths,
-        _settings(shards, seed, limit, max_failures),
+        _settings(shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty),
         workers,
         dry_run=dry_run,
         overwrite=overwrite,
     )
 
 
-def _settings(shards: int | None, seed: int, limit: int | None, max_failures: float) -> BuildSettings:
+def _settings(
+    shards: int | None,
+    seed: int,
+    limit: int | None,
+    max_failures: float,
+    time_limit: float,
+    memory_limit: int,
+    allow_empty: bool,
+) -> BuildSettings:
     from tootsie.curate.corpus_build import BuildSettings
 
-    return BuildSettings(shards=shards, seed=seed, limit=limit, max_failures=max_failures)
+    return BuildSettings(shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty)
 
 
-def _date(text: str | None) -> str | None:
-    import datetime
+def _filters(
+    min_characters: int,
+    max_characters: int | None,
+    languages: str | None,
+    licences: str | None,
+    max_error_density: float | None = None,
+) -> dict[str, Any]:
+    from tootsie.curate.language import identifier_version
 
-    from tootsie.datasets.errors import SpecError
-
-    if text is None:
-        return None
-    try:
-        return datetime.date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise SpecError("not a date", field="--added", value=text, remedy="Write it as YYYY-MM-DD") from None
-
-
-def _choice(option: str, value: str, choices: Sequence[str]) -> str:
-    from tootsie.datasets.errors import SpecError
-
-    if value not in choices:
-        raise SpecError(f"must be {', '.join(choices[:-1])} or {choices[-1]}", field=option, value=value)
-    return value
-
-
-def _policy(option: str, value: str) -> bool:
-    return _choice(option, value, ("keep", "drop")) == "keep"
-
-
-def _host(site: str | None) -> str | None:
-    from tootsie.datasets.errors import SpecError
-
-    if site is not None and not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", site):
-        raise SpecError(
-            "not a host name", field="--site", value=site, remedy="Write it as math.stackexchange.com"
-        )
-    return site
+    codes = options.several("--languages", languages, r"[A-Za-z]{2,3}")
+    return {
+        "min_characters": min_characters,
+        "max_characters": max_characters,
+        "languages": tuple(sorted({code.lower() for code in codes})),
+        "language_identifier": identifier_version() if codes else None,
+        "licences": options.several("--licences", licences, r"[^\s,]+"),
+        "max_error_density": max_error_density,
+    }
 
 
 def _run(
@@ -250,7 +227,7 @@ def _run(
             )
     commands = typer.main.get_group(app).commands
     own = [name for parameter in commands[corpus.name].params for name in parameter.opts]
-    options = beam_runner.pipeline_options(
+    beam_options = beam_runner.pipeline_options(
         beam_arguments, workers=workers, job_name=f"tootsie-curate-{corpus.name}", own_options=own
     )
 
@@ -262,10 +239,10 @@ def _run(
         _say_plan(job)
         return
     with sole_writer(folder):
-        _build(job, options, overwrite=overwrite)
+        _build(job, beam_options, overwrite=overwrite)
 
 
-def _build(job: Job, options: PipelineOptions, *, overwrite: bool) -> None:
+def _build(job: Job, beam_options: PipelineOptions, *, overwrite: bool) -> None:
     from tootsie.curate import corpus_build, progress
 
     folder = job.folder
@@ -276,7 +253,7 @@ def _build(job: Job, options: PipelineOptions, *, overwrite: bool) -> None:
         return
     start = time.monotonic()
     with progress.watch(job):
-        manifest = corpus_build.build(job, options)
+        manifest = corpus_build.build(job, beam_options)
     seconds = time.monotonic() - start
     progress.show_accounting(manifest, folder)
     text = sum(entry.text_bytes for entry in manifest.files)

@@ -8,9 +8,9 @@ output shard, on the records that were routed there: all records with the same `
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import shorten
@@ -85,15 +85,22 @@ class Dropped:
 Outcome = Kept | Dropped
 
 
-class Convert(Protocol):
-    """Turns the pages of one document into Markdown, within the limits on time and memory of a document."""
+@dataclass(frozen=True)
+class Pending:
+    """A document whose outcome is known once its pages are converted, within the limits of a document."""
 
-    def __call__(self, pages: Sequence[str | bytes], *, profile: str, **options: Any) -> list[Conversion]:
-        """Return a conversion for each page; see :func:`tootsie.curate.markdownify.convert`.
-
-        Raises:
-          ConversionFault: the document cannot be converted.
-        """
+    id: str
+    """Of the document."""
+    pages: Sequence[str | bytes]
+    """HTML, at least one page."""
+    options: Mapping[str, Any]
+    """``profile`` and what else :func:`tootsie.curate.markdownify.convert` is told, for all pages."""
+    finish: Callable[[list[Conversion]], Iterable[Outcome]]
+    """Returns what becomes of the document, given a conversion for each page."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """For the rejects, should the conversion fail."""
+    records: int = 1
+    """How many records the document stands for."""
 
 
 class ConversionFault(Exception):  # noqa: N818
@@ -144,12 +151,11 @@ class Corpus(abc.ABC):
         """
 
     @abc.abstractmethod
-    def documents(self, records: Iterable[Record], convert: Convert) -> Iterator[Outcome]:
+    def documents(self, records: Iterable[Record]) -> Iterator[Outcome | Pending]:
         """Yield what becomes of the records of one shard.
 
         Args:
           records: can be iterated more than once, always in the same order.
-          convert: converts the pages of one document.
         """
 
 
@@ -158,18 +164,16 @@ def too_large(size: int, limit: int) -> str:
     return f"{size:,} bytes, the limit is {limit:,} (--max-document-bytes)"
 
 
-def failed(
-    identity: str, error: Exception, body: bytes, metadata: Mapping[str, Any], records: int = 1
-) -> Dropped:
-    """Return the outcome of a record whose conversion raised ``error``."""
+def failed(pending: Pending, error: Exception) -> Dropped:
+    """Return the outcome of a document whose conversion ended with ``error``."""
+    page = pending.pages[0]
+    known = isinstance(error, ConversionFault)
     return Dropped(
         reason=error.reason if isinstance(error, ConversionFault) else ConversionFault.reason,
-        id=identity,
-        excerpt=body[: 4 * EXCERPT].decode("utf-8", "replace"),
-        detail=shorten(
-            str(error) if isinstance(error, ConversionFault) else f"{type(error).__name__}: {error}", 500
-        ),
-        metadata=metadata,
-        records=records,
+        id=pending.id,
+        excerpt=page[:EXCERPT] if isinstance(page, str) else page[: 4 * EXCERPT].decode("utf-8", "replace"),
+        detail=shorten(str(error) if known else f"{type(error).__name__}: {error}", 500),
+        metadata=pending.metadata,
+        records=pending.records,
         failure=True,
     )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from fsspec.core import url_to_fs
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tootsie.curate.corpus import Corpus, Unit
+from tootsie.curate.corpus import Corpus, TimeLimitFault, Unit
 from tootsie.curate.shard_output import REJECTS, WORK, Receipt, finished_receipt, part_name
 from tootsie.datasets import beam_runner, storage
 from tootsie.datasets.accounting import Accounting, ConservationError
@@ -55,6 +55,12 @@ class BuildSettings:
     """Read only so many records (threads, for StackExchange), the first ones."""
     max_failures: float = 0.02
     """Share of the records whose conversion may fail before the run does."""
+    time_limit: float = 60.0
+    """Seconds of CPU time that the conversion of a document may take; 0 means any."""
+    memory_limit: int = 2048
+    """MiB that the conversion of a document may take; 0 means any."""
+    allow_empty: bool = False
+    """Whether a corpus without a document is no error."""
 
 
 class Plan(BaseModel):
@@ -145,6 +151,8 @@ def make_job(
         "seed": settings.seed,
         "limit": settings.limit,
         "shards": shards,
+        "time_limit": settings.time_limit,
+        "memory_limit": settings.memory_limit,
     }
     plan = Plan(
         source=corpus.name,
@@ -290,6 +298,7 @@ def build(job: Job, options: PipelineOptions) -> Manifest:
 def add_to(pipeline: Pipeline, job: Job, wanted: Sequence[int]) -> Any:
     """Add the job's steps to a pipeline, for the shards ``wanted``."""
     from tootsie.curate.corpus_steps import add_steps
+    from tootsie.curate.limited_conversion import ConversionLimits
 
     return add_steps(
         pipeline,
@@ -300,7 +309,18 @@ def add_to(pipeline: Pipeline, job: Job, wanted: Sequence[int]) -> Any:
         shards=job.shards,
         seed=job.settings.seed,
         limit=job.settings.limit,
+        limits=ConversionLimits(job.settings.time_limit, job.settings.memory_limit * 2**20),
     )
+
+
+def _notes(job: Job, accounting: Accounting) -> list[str]:
+    late = accounting.dropped.get(TimeLimitFault.reason, 0)
+    if not late:
+        return []
+    return [
+        f"{late:,} documents were dropped by the time limit of {job.settings.time_limit:g} s of CPU time: a slower "
+        "or faster machine may drop others"
+    ]
 
 
 def finish(job: Job) -> Manifest:
@@ -328,6 +348,14 @@ def finish(job: Job) -> Manifest:
             file=", ".join(entry.path for entry in job.plan.inputs[:5]),
             remedy=f"Are these {job.plan.source} dumps?",
         )
+    if not accounting.written and not job.settings.allow_empty:
+        reason, count = max(accounting.dropped.items(), key=lambda item: item[1])
+        raise InputError(
+            f"no document is left: all {accounting.read:,} records were dropped, most of them "
+            f"({count:,}) as: {reason}",
+            file=storage.join(job.folder, REJECTS),
+            remedy="Look at the rejects there; --allow-empty accepts it without converting again",
+        )
     failures = sum(receipt.failures for receipt in receipts)
     if failures > max(TOLERATED_FAILURES, job.settings.max_failures * accounting.read):
         raise InputError(
@@ -348,6 +376,7 @@ def finish(job: Job) -> Manifest:
         files=[receipt.file for receipt in receipts],
         accounting=accounting,
         counters=dict(sorted(counters.items())),
+        notes=_notes(job, accounting),
     )
     write_manifest(job.folder, manifest)
     remove_work(job.folder)

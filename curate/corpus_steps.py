@@ -15,7 +15,12 @@ from typing import Any
 import apache_beam as beam
 
 from tootsie.curate.corpus import Corpus, Record, Unit
-from tootsie.curate.limited_conversion import convert_here
+from tootsie.curate.limited_conversion import (
+    ConversionLimits,
+    LimitedConverter,
+    convert_here,
+    convert_pending,
+)
 from tootsie.curate.shard_output import WORK, finished_receipt, write_shard
 from tootsie.curate.shuffle_file import ShardRecords, ShuffleWriter, shard_of
 from tootsie.datasets import storage
@@ -90,10 +95,22 @@ class SplitUnits(beam.DoFn):
 class WriteShard(beam.DoFn):
     """``(shard, {"wanted": …, "records": [Range]})`` → shard number: converts and writes one shard."""
 
-    def __init__(self, corpus: Corpus, folder: str, shards: int) -> None:
+    def __init__(self, corpus: Corpus, folder: str, shards: int, limits: ConversionLimits) -> None:
         self._corpus = corpus
         self._folder = folder
         self._shards = shards
+        self._limits = limits
+        self._converter: LimitedConverter | None = None
+
+    def setup(self) -> None:
+        """Make a converter; its process starts with the first document."""
+        if self._limits.seconds or self._limits.memory:
+            self._converter = LimitedConverter(self._limits)
+
+    def teardown(self) -> None:
+        """End the converter's process."""
+        if self._converter is not None:
+            self._converter.close()
 
     def process(self, element: tuple[int, Mapping[str, Iterable[Any]]]) -> Iterator[int]:
         """Write the shard unless it is not wanted, or has been written meanwhile."""
@@ -109,7 +126,7 @@ class WriteShard(beam.DoFn):
             shard,
             self._shards,
             self._corpus.name,
-            self._corpus.documents(records, convert_here),
+            convert_pending(self._corpus.documents(records), self._converter or convert_here),
             sum(count for _, count, _ in ranges),
         )
         yield shard
@@ -125,6 +142,7 @@ def add_steps(
     shards: int,
     seed: int,
     limit: int | None,
+    limits: ConversionLimits,
 ) -> Any:
     """Add the steps of a corpus to a pipeline; return the PCollection of shards written.
 
@@ -137,6 +155,7 @@ def add_steps(
       shards: how many there are in all.
       seed: of the spread of keys over shards.
       limit: counted records a task may yield.
+      limits: of the conversion of a document.
     """
     records = (
         pipeline
@@ -148,5 +167,5 @@ def add_steps(
     return (
         {"wanted": shard_numbers, "records": records}
         | "JoinByShard" >> beam.CoGroupByKey()
-        | "WriteShards" >> beam.ParDo(WriteShard(corpus, folder, shards))
+        | "WriteShards" >> beam.ParDo(WriteShard(corpus, folder, shards, limits))
     )

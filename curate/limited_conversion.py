@@ -1,15 +1,250 @@
-"""Convert the pages of one document within limits on time and memory."""
+"""Convert documents within limits on the time and memory of each.
+
+The converter is C code inside of Python: nothing in its process can stop it, and Beam's workers convert in threads. So it runs in
+a process of its own (:mod:`tootsie.curate.conversion_process`), one for each worker, which is given some documents at a time
+and is started again after it died of one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 from tootsie.curate import markdownify
+from tootsie.curate.conversion_process import DONE, ERROR, LENGTH, Request
+from tootsie.curate.corpus import (
+    ConversionFault,
+    MemoryLimitFault,
+    Outcome,
+    Pending,
+    TimeLimitFault,
+    failed,
+)
+
+BATCH_CHARACTERS = 2**20
+"""Documents go to the converter together once they have so many characters (or bytes) of HTML …"""
+BATCH_DOCUMENTS = 64
+"""… or once there are so many of them."""
+PATIENCE_FACTOR = 10
+"""How many times the CPU time limit may pass on the clock: a busy machine is no fault of the document."""
+PATIENCE_SECONDS = 60.0
+"""The least that may pass on the clock beyond the limit."""
+_PIPE_BYTES = 2**20
+_SET_PIPE_SIZE = 1031  # Linux: F_SETPIPE_SZ
+
+Result = list[markdownify.Conversion] | ConversionFault
+"""What became of a document: a conversion for each of its pages, or why there is none."""
+Convert = Callable[[Sequence[Request]], list[Result]]
+"""Converts some documents."""
 
 
-def convert_here(
+def convert_pages(
     pages: Sequence[str | bytes], *, profile: str, **options: Any
 ) -> list[markdownify.Conversion]:
-    """Convert pages in this process, without limits."""
+    """Convert the pages of a document."""
     return [markdownify.convert(page, profile=profile, **options) for page in pages]
+
+
+def convert_here(requests: Sequence[Request]) -> list[Result]:
+    """Convert documents in this process, without limits."""
+    results: list[Result] = []
+    for pages, options in requests:
+        try:
+            results.append(convert_pages(pages, **options))
+        except Exception as error:
+            results.append(ConversionFault(f"{type(error).__name__}: {error}"))
+    return results
+
+
+def convert_pending(items: Iterable[Outcome | Pending], convert: Convert) -> Iterator[Outcome]:
+    """Yield the outcomes of ``items`` in their order, some pending ones converted together."""
+    held: list[Outcome | Pending] = []
+    documents = characters = 0
+    for item in items:
+        if not isinstance(item, Pending) and not documents:
+            yield item
+            continue
+        held.append(item)
+        if isinstance(item, Pending):
+            documents += 1
+            characters += sum(map(len, item.pages))
+            if documents >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
+                yield from _converted(held, convert)
+                held, documents, characters = [], 0, 0
+    yield from _converted(held, convert)
+
+
+def _converted(held: list[Outcome | Pending], convert: Convert) -> Iterator[Outcome]:
+    results = iter(convert([(item.pages, item.options) for item in held if isinstance(item, Pending)]))
+    for item in held:
+        if not isinstance(item, Pending):
+            yield item
+            continue
+        result = next(results)
+        if isinstance(result, ConversionFault):
+            yield failed(item, result)
+            continue
+        try:
+            outcomes = list(item.finish(result))
+        except Exception as error:
+            outcomes = [failed(item, error)]
+        yield from outcomes
+
+
+@dataclass(frozen=True)
+class ConversionLimits:
+    """What the conversion of one document may take."""
+
+    seconds: float = 60.0
+    """CPU time; 0 means any."""
+    memory: int = 2 * 2**30
+    """Bytes beyond those of an idle converter; 0 means any."""
+
+
+class LimitedConverter:
+    """A :data:`Convert` with limits; to be closed, and not for several threads at once."""
+
+    def __init__(self, limits: ConversionLimits, function: str = f"{__name__}:convert_pages") -> None:
+        """Start nothing yet.
+
+        Args:
+          limits: for each document.
+          function: ``module:name`` of what converts, as :func:`convert_pages` does.
+        """
+        self._limits = limits
+        self._function = function
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> LimitedConverter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __call__(self, requests: Sequence[Request]) -> list[Result]:
+        """Convert documents; what goes wrong with one is its result and none of the others'."""
+        results: list[Result] = []
+        together = True
+        while len(results) < len(requests):
+            fresh = self._process is None
+            batch = requests[len(results) :] if together else requests[len(results) : len(results) + 1]
+            try:
+                answers = self._ask(batch)
+            except ConversionFault as fault:
+                # Whose fault it was is not known of a batch: one after another tells.
+                if len(batch) == 1:
+                    results.append(fault)
+                together = False
+                continue
+            for kind, value in answers:
+                if kind == DONE:
+                    results.append(value)
+                elif kind == ERROR:
+                    results.append(ConversionFault(value))
+                else:
+                    self.close()
+                    # What others left in the memory of the process shall not decide about this one.
+                    if fresh and len(answers) == 1:
+                        mebibytes = self._limits.memory / 2**20
+                        results.append(MemoryLimitFault(f"more than {mebibytes:,.0f} MiB (--memory-limit)"))
+        return results
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        process.wait()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "tootsie.curate.conversion_process", self._function]
+        command += [repr(self._limits.seconds), str(self._limits.memory)]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            for stream in (process.stdin, process.stdout):
+                assert stream is not None
+                fcntl.fcntl(stream.fileno(), _SET_PIPE_SIZE, _PIPE_BYTES)
+        return process
+
+    def _ask(self, requests: Sequence[Request]) -> list[tuple[str, Any]]:
+        message = pickle.dumps(list(requests), pickle.HIGHEST_PROTOCOL)
+        if self._process is None:
+            self._process = self._start()
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        deadline = None
+        if self._limits.seconds:
+            most = max(self._limits.seconds * PATIENCE_FACTOR, self._limits.seconds + PATIENCE_SECONDS)
+            deadline = time.monotonic() + most * len(requests)
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                for part in (LENGTH.pack(len(message)), message):
+                    _write(process.stdin.fileno(), part)
+            source = process.stdout.fileno()
+            header = _read(source, LENGTH.size, deadline)
+            content = header and _read(source, LENGTH.unpack(header)[0], deadline)
+        except TimeoutError:
+            self.close()
+            raise TimeLimitFault("no answer from the converter (--time-limit)") from None
+        except BaseException:  # an interrupt: the answer that is on its way belongs to no question any more
+            self.close()
+            raise
+        if not content:
+            raise self._death(process)
+        return list(pickle.loads(content))
+
+    def _death(self, process: subprocess.Popen[bytes]) -> ConversionFault:
+        code = process.wait()
+        self.close()
+        if code == -signal.SIGPROF:
+            return TimeLimitFault(f"more than {self._limits.seconds:g} s of CPU time (--time-limit)")
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"exit code {code}"
+        return ConversionFault(f"the converter crashed ({name})")
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _read(descriptor: int, length: int, deadline: float | None) -> bytes | None:
+    """Return ``length`` bytes, ``None`` where the stream ends before.
+
+    Raises:
+      TimeoutError: they are not there at the ``deadline``.
+    """
+    parts: list[bytes] = []
+    while length:
+        wait = None if deadline is None else max(deadline - time.monotonic(), 0)
+        if not select.select([descriptor], [], [], wait)[0]:
+            raise TimeoutError
+        part = os.read(descriptor, min(length, _PIPE_BYTES))
+        if not part:
+            return None
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)

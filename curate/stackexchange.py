@@ -10,20 +10,19 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fsspec.core import url_to_fs
 
 from tootsie.curate.corpus import (
     EXCERPT,
-    Convert,
     Corpus,
     Dropped,
     Kept,
     Outcome,
+    Pending,
     Record,
     Unit,
-    failed,
     too_large,
 )
 from tootsie.curate.stackexchange_dump import read_rows, site_of, table_of, unpacked
@@ -31,6 +30,9 @@ from tootsie.curate.stackexchange_post import attribution, comment_line, inline,
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import InputError, SpecError
+
+if TYPE_CHECKING:
+    from tootsie.curate.markdownify import Conversion
 
 QUESTION, ANSWER = "1", "2"
 POST_FIELDS = (
@@ -177,7 +179,7 @@ class StackExchange(Corpus):
             head["too_large"], body = len(body), b""
         return Record(f"{site}/{thread}", {**head, "site": site, "author": author}, body, counted)
 
-    def documents(self, records: Iterable[Record], convert: Convert) -> Iterator[Outcome]:
+    def documents(self, records: Iterable[Record]) -> Iterator[Outcome | Pending]:
         """Join questions, answers and comments of a shard into threads; convert them, by site and question."""
         threads: dict[str, _Thread] = {}
         for record in records:
@@ -208,9 +210,9 @@ class StackExchange(Corpus):
                 reason = "wiki post" if kind in ("3", "4", "5", "7", "8") else "other post type"
                 yield Dropped(reason, identity, _text(record), f"PostTypeId {kind}")
         for key in sorted(threads, key=_thread_order):
-            yield from self._thread(key, threads[key], convert)
+            yield from self._thread(key, threads[key])
 
-    def _thread(self, key: str, thread: _Thread, convert: Convert) -> Iterator[Outcome]:
+    def _thread(self, key: str, thread: _Thread) -> Iterator[Outcome | Pending]:
         question = thread.question
         if question is None:
             for answer in thread.answers:
@@ -236,13 +238,29 @@ class StackExchange(Corpus):
         if not answers and not self.unanswered:
             yield Dropped("no answers", key, _text(question), metadata=metadata)
             return
-        source = sum(len(post.body) for post in (question, *answers))
+        posts = [question, *answers]
+        pages = [post.body.decode() for post in posts]
+
+        def finish(conversions: list[Conversion]) -> Iterator[Outcome]:
+            bodies = {id(post): one for post, one in zip(posts, conversions, strict=True)}
+            return self._finish(key, question, answers, bodies, thread.comments, metadata)
+
+        yield Pending(key, pages, {"profile": "stackexchange"}, finish, metadata, records=len(posts))
+
+    def _finish(
+        self,
+        key: str,
+        question: Record,
+        answers: list[Record],
+        bodies: dict[int, Conversion],
+        comments: dict[str, list[dict[str, Any]]],
+        metadata: dict[str, Any],
+    ) -> Iterator[Outcome]:
+        accepted = question.head.get("AcceptedAnswerId")
+        text = self._text(question, answers, accepted, comments, bodies)
         counters: Counter[str] = Counter()
-        try:
-            text = self._text(question, answers, accepted, thread.comments, counters, convert)
-        except Exception as error:
-            yield failed(key, error, question.body, metadata, records=1 + len(answers))
-            return
+        for conversion in bodies.values():
+            counters.update(conversion.counters)
         counters.update({"threads without answers": not answers, "answers": len(answers)})
         if answers:
             yield Dropped("answer joined to its question", key, records=len(answers), show=False)
@@ -254,6 +272,7 @@ class StackExchange(Corpus):
             created=question.head.get("CreationDate"),
             metadata=metadata,
         )
+        source = sum(len(post.body) for post in (question, *answers))
         yield Kept(document, {name: count for name, count in counters.items() if count}, source)
 
     def _text(
@@ -262,18 +281,8 @@ class StackExchange(Corpus):
         answers: list[Record],
         accepted: str | None,
         comments: dict[str, list[dict[str, Any]]],
-        counters: Counter[str],
-        convert: Convert,
+        bodies: dict[int, Conversion],
     ) -> str:
-        posts = [question, *answers]
-        conversions = convert([post.body.decode() for post in posts], profile="stackexchange")
-        bodies = {id(post): conversion for post, conversion in zip(posts, conversions, strict=True)}
-
-        def body(record: Record) -> str:
-            conversion = bodies[id(record)]
-            counters.update(conversion.counters)
-            return conversion.markdown.strip()
-
         def part(record: Record, heading: str) -> list[str]:
             notes = []
             if self.scores:
@@ -282,7 +291,7 @@ class StackExchange(Corpus):
                 notes.append(f"Author: {inline(record.head['author'])}")
             if self.tags and record is question and record.head.get("Tags"):
                 notes.append("Tags: " + ", ".join(inline(tag) for tag in parse_tags(record.head["Tags"])))
-            found = [heading, " · ".join(notes), body(record)]
+            found = [heading, " · ".join(notes), bodies[id(record)].markdown.strip()]
             if self.comments and (own := comments.get(record.head["Id"])):
                 own.sort(
                     key=lambda one: (one.get("created") or "", int(one["Id"]) if one["Id"].isdigit() else 0)

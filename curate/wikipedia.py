@@ -7,32 +7,34 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fsspec.core import url_to_fs
 
 from tootsie.curate.corpus import (
     EXCERPT,
-    Convert,
-    Corpus,
     Dropped,
-    Kept,
     Outcome,
+    Pending,
     Record,
     Unit,
-    failed,
     too_large,
 )
 from tootsie.curate.enterprise_dump import ARCHIVES, LINES, read_dump
+from tootsie.curate.filters import FilteredCorpus
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import InputError
+
+if TYPE_CHECKING:
+    from tootsie.curate.markdownify import Conversion
 
 _REDIRECT = re.compile(r"""<link\b[^>]*\brel=["'][^"']*mw:PageProp/redirect""", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Wikipedia(Corpus):
+class Wikipedia(FilteredCorpus):
     """Enterprise HTML dumps."""
 
     name: ClassVar[str] = "wikipedia"
@@ -41,8 +43,6 @@ class Wikipedia(Corpus):
     """What becomes of reference lists and their marks: see the converter's option of the same name."""
     infobox: bool = True
     """Keep the infobox, as a table."""
-    min_characters: int = 200
-    """Shortest text that is kept."""
 
     def units(self, inputs: Sequence[str]) -> list[Unit]:
         """Return a unit for each file; a folder stands for the dump files in it."""
@@ -98,7 +98,7 @@ class Wikipedia(Corpus):
         key = f"{project}:{number}"
         return Record(key, {"id": key, "version": _version(article)}, content)
 
-    def documents(self, records: Iterable[Record], convert: Convert) -> Iterator[Outcome]:
+    def documents(self, records: Iterable[Record]) -> Iterator[Outcome | Pending]:
         """Convert the newest revision of each article of a shard, in the order of the dumps."""
         newest: dict[str, list[Any]] = {}
         for record in records:
@@ -116,9 +116,9 @@ class Wikipedia(Corpus):
                 yield Dropped("older revision", head["id"], show=False)
             else:
                 written.add(record.key)
-                yield self._convert(head["id"], record.body, convert)
+                yield self._article(head["id"], record.body)
 
-    def _convert(self, identity: str, line: bytes, convert: Convert) -> Outcome:
+    def _article(self, identity: str, line: bytes) -> Outcome | Pending:
         article = _parse(line)
         metadata = _metadata(article)
         html = _field(article, "article_body", "html")
@@ -133,29 +133,34 @@ class Wikipedia(Corpus):
             )
         if _REDIRECT.search(html[:20_000]):
             return Dropped("redirect", identity, excerpt=html[:EXCERPT], metadata=metadata)
-        body = html.encode("utf-8", "replace")
-        try:
-            (conversion,) = convert(
-                [html], profile="wikipedia", references=self.references, infobox=self.infobox
-            )
-        except Exception as error:
-            return failed(identity, error, body, metadata)
+        options = {"profile": "wikipedia", "references": self.references, "infobox": self.infobox}
+        created = article.get("date_created") or article.get("date_modified")
+        created = created if isinstance(created, str) else None
+        size = len(html.encode("utf-8", "replace"))
+        finish = partial(self._finish, identity, created, size, metadata)
+        return Pending(identity, [html], options, finish, metadata)
+
+    def _finish(
+        self,
+        identity: str,
+        created: str | None,
+        size: int,
+        metadata: dict[str, Any],
+        conversions: list[Conversion],
+    ) -> Iterator[Outcome]:
+        (conversion,) = conversions
         text, title = conversion.markdown, metadata.get("title")
         if title and not text.startswith("# "):
             text = f"# {title}\n\n{text}"
-        if len(conversion.markdown.strip()) < self.min_characters:
-            detail = f"{len(conversion.markdown.strip())} characters"
-            return Dropped("too short", identity, excerpt=text, detail=detail, metadata=metadata)
-        created = article.get("date_created") or article.get("date_modified")
         document = Document(
             id=identity,
             text=text,
             source=self.name,
             added=self.added,
-            created=created if isinstance(created, str) else None,
+            created=created,
             metadata=metadata,
         )
-        return Kept(document, conversion.counters, len(body))
+        yield self.filtered(document, conversion.markdown, conversion.counters, size)
 
 
 def _parse(line: bytes) -> Any:

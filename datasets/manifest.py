@@ -69,6 +69,8 @@ class Manifest(BaseModel):
     """Records read, written and dropped by reason."""
     counters: dict[str, int] = Field(default_factory=dict)
     """How often each conversion rule applied."""
+    notes: list[str] = Field(default_factory=list)
+    """What a user of the corpus should know of how it was made."""
 
     @property
     def documents(self) -> int:

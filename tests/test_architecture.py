@@ -101,11 +101,13 @@ def test_no_module_outgrows_one_concept(project_root: Path) -> None:
 
 IMPORT_NAMES = {
     "dm-haiku": "haiku",
+    "markdown-it-py": "markdown_it",
+    "mdit-py-plugins": "mdit_py_plugins",
     "orbax-checkpoint": "orbax",
     "pyyaml": "yaml",
     "apache-beam": "apache_beam",
 }
-OPTIONAL = {"tokenizers"}
+OPTIONAL = {"tokenizers", "py3langid"}
 """Imported inside functions, with an error that names the extra."""
 
 

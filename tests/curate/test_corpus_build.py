@@ -154,7 +154,7 @@ def test_a_converter_that_fails_drops_that_document_only(
         return convert(html, **options)
 
     monkeypatch.setattr(converter, "convert", moody)
-    result = curate("arxiv", papers, "--max-failures=0.05")
+    result = curate("arxiv", papers, "--max-failures=0.05", "--time-limit=0", "--memory-limit=0")
     assert result.code == 0
     assert result.dropped == {"conversion failed": 1}
     (reject,) = result.rejects
@@ -377,10 +377,17 @@ def test_plan_names_what_a_run_is_about(tmp_path: Path, papers: Path) -> None:
     assert job.plan.settings == {
         "added": "2026-01-01",
         "max_document_bytes": 64 * 2**20,
-        "references": "keep",
         "min_characters": 200,
+        "max_characters": None,
+        "languages": [],
+        "language_identifier": None,
+        "licences": [],
+        "max_error_density": None,
+        "references": "cite-keys",
         "seed": 3,
         "limit": 5,
         "shards": 4,
+        "time_limit": 60.0,
+        "memory_limit": 2048,
     }
     assert json.loads(job.plan.model_dump_json())["inputs"][0]["path"] == "a.zip"
