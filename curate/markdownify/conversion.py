@@ -20,6 +20,8 @@ from tootsie.curate.markdownify.inlines import INLINE_TAGS, MATH_CLASSES
 from tootsie.curate.markdownify.options import Limits, Options, Profile
 from tootsie.curate.markdownify.serializer import Handler, Serializer
 from tootsie.curate.markdownify.stackexchange import STACKEXCHANGE_CLASSES
+from tootsie.curate.markdownify.style import Style
+from tootsie.curate.markdownify.styling import StyledSerializer
 from tootsie.curate.markdownify.tables import TABLE_TAGS
 from tootsie.curate.markdownify.wikipedia import (
     WIKIPEDIA_CLASSES,
@@ -39,6 +41,7 @@ CLASSES: dict[Profile, dict[str, Handler]] = {
 }
 _SITE_SUFFIX = re.compile(r"\s+[-–—|]\s+(?:Wiki\w+|维基百科.*|Wikip\S+.*)$")
 DEFAULT_LIMITS = Limits()
+DEFAULT_STYLE = Style()
 Engine = TypeVar("Engine", bound=Serializer)
 
 
@@ -77,7 +80,7 @@ def convert(
       profile: the kind of page; decides the rules and the defaults of ``options``.
       limits: bounds for hostile pages.
       charset: encoding declared by the transport, for bytes.
-      options: fields of :class:`Options`.
+      options: fields of :class:`Options` and of :class:`.Style`, the options of the ``markdownify`` package.
 
     Raises:
       InputError: the page is longer than ``limits.max_bytes``.
@@ -85,7 +88,8 @@ def convert(
 
     Time and memory are linear in the length of the page. The result depends on the arguments only.
     """
-    return convert_by(Serializer, html, profile, limits, charset, options)[0]
+    styled = settings_of(profile, options).style != DEFAULT_STYLE
+    return convert_by(StyledSerializer if styled else Serializer, html, profile, limits, charset, options)[0]
 
 
 def convert_by(
@@ -101,7 +105,7 @@ def convert_by(
     Returns:
       The conversion, and the serializer with all that it noted.
     """
-    settings = _options(profile, tuple(sorted(options.items())))
+    settings = settings_of(profile, options)
     if len(html) > limits.max_bytes:
         raise InputError(
             f"the page is longer than {limits.max_bytes:,} {'bytes' if isinstance(html, bytes) else 'characters'}",
@@ -145,6 +149,17 @@ def markdownify(html: str | bytes, *, profile: str | Profile = Profile.WEB, **op
     '# Hello\\n\\na **bold** word\\n'
     """
     return convert(html, profile=profile, **options).markdown
+
+
+def settings_of(profile: str | Profile, options: dict[str, Any]) -> Options:
+    """Return the options of one conversion; the same object for the same arguments."""
+    return _options(profile, tuple(sorted((name, _hashable(value)) for name, value in options.items())))
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((name, _hashable(entry)) for name, entry in sorted(value.items()))
+    return tuple(value) if isinstance(value, list | set | frozenset) else value
 
 
 @functools.lru_cache(maxsize=64)

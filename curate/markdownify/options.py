@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from tootsie.curate.markdownify.style import OPTIONS as STYLE_OPTIONS
+from tootsie.curate.markdownify.style import SYNONYMS, Style
 from tootsie.datasets.errors import SpecError
 
 
@@ -88,28 +90,66 @@ class Options:
     """What surrounds subscripts: an HTML tag, any other mark, or nothing."""
     sup: str = "<sup>"
     """Likewise, superscripts."""
+    style: Style = dataclasses.field(default_factory=Style)
+    """How the Markdown is written: the options of the ``markdownify`` package, each by its own name."""
 
     @classmethod
     def of(cls, profile: str | Profile, **options: Any) -> Options:
-        """Return the defaults of ``profile`` with ``options`` on top.
+        """Return the defaults of ``profile`` with ``options`` on top: fields of this class and of :class:`.Style`.
 
         Raises:
           SpecError: unknown profile or option, or a value that is none of the allowed ones.
         """
         chosen = _enum(Profile, profile, "profile")
         settings: dict[str, Any] = {**_DEFAULTS[chosen]}
-        known = {field.name for field in dataclasses.fields(cls)} - {"profile"}
-        for name, value in options.items():
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
+        style: dict[str, Any] = {}
+        for given, value in options.items():
+            name = SYNONYMS.get(given, given)
+            if name != given and options.get(name, value) != value:
                 raise SpecError(
-                    "unknown option of the converter",
-                    field=name,
-                    remedy=f"Did you mean {near[0]}?" if near else f"Known: {', '.join(sorted(known))}",
+                    f"{given} is another name of {name}, and the two differ",
+                    field=given,
+                    value=value,
+                    remedy="Give one of them",
                 )
-            kind = _ENUMS.get(name)
-            settings[name] = _enum(kind, value, name) if kind else value
-        return cls(profile=chosen, **settings)
+            if name in STYLE_OPTIONS:
+                style[name] = value
+            elif name in OPTIONS:
+                kind = _ENUMS.get(name)
+                settings[name] = _enum(kind, value, name) if kind else value
+            else:
+                raise unknown_option(given)
+        if not isinstance(settings.get("bullets", "-"), str) or not settings.get("bullets", "-"):
+            settings["bullets"] = _bullets(settings["bullets"])
+        return cls(profile=chosen, style=Style.of(style), **settings)
+
+
+OPTIONS = frozenset(field.name for field in dataclasses.fields(Options)) - {"profile", "style"}
+KNOWN = OPTIONS | STYLE_OPTIONS | frozenset(SYNONYMS)
+"""Every option by name."""
+
+
+def unknown_option(name: str) -> SpecError:
+    """Return the error for an option that does not exist."""
+    near = difflib.get_close_matches(name, KNOWN, 1)
+    return SpecError(
+        "unknown option of the converter",
+        field=name,
+        remedy=f"Did you mean {near[0]}?" if near else f"Known: {', '.join(sorted(KNOWN))}",
+    )
+
+
+def _bullets(value: Any) -> str:
+    """Join the markers of a list; refuse what holds none."""
+    marks = "".join(value) if isinstance(value, list | tuple) else ""
+    if not marks:
+        raise SpecError(
+            "bullets names no marker",
+            field="bullets",
+            value=value,
+            remedy="Give markers such as '-' or '*+-'",
+        )
+    return marks
 
 
 _ENUMS: dict[str, type[StrEnum]] = {

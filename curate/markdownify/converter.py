@@ -1,0 +1,414 @@
+"""``MarkdownConverter``: the class that users of the ``markdownify`` package subclass, over this engine.
+
+A subclass's ``convert_*(self, el, text, parent_tags)`` methods are called by the walk (:mod:`.hooks`); the methods here are
+what ``super().convert_*`` gives, and what writes lists and tables whose parts have hooks. Source: markdownify 1.2.3's interface.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tootsie.curate.markdownify import listings
+from tootsie.curate.markdownify.conversion import convert_by, settings_of
+from tootsie.curate.markdownify.element import Element
+from tootsie.curate.markdownify.escaping import collapse, destination, escape_text, title_suffix
+from tootsie.curate.markdownify.hooks import serializer_of
+from tootsie.curate.markdownify.inlines import code_span
+from tootsie.curate.markdownify.options import KNOWN, Limits, Profile, unknown_option
+from tootsie.curate.markdownify.style import ASTERISK, ATX_CLOSED, BACKSLASH, SPACES, STRIP, UNDERLINED
+from tootsie.curate.markdownify.styling import strip_lines
+from tootsie.curate.markdownify.wrapping import wrap_paragraph
+from tootsie.datasets.errors import SpecError
+
+_SETTINGS = ("profile", "limits", "charset")
+_SYNONYMS = {"sub": "sub_symbol", "sup": "sup_symbol"}
+_LINE = re.compile(r"^(?=.)", re.MULTILINE)
+_FIXED = ("process_tag", "process_element", "process_text", "get_conv_fn", "get_conv_fn_cached")
+
+
+def chomp(text: str) -> tuple[str, str, str]:
+    """Return a space where ``text`` begins with one, a space where it ends with one, and ``text`` without its ends.
+
+    >>> chomp(" a")
+    (' ', '', 'a')
+    """
+    return " " if text[:1] == " " else "", " " if text[-1:] == " " else "", text.strip()
+
+
+def _rule(method: Callable[..., str]) -> Callable[..., str]:
+    """Let a rule be called with ``parent_tags``, with the ``convert_as_inline`` of older versions, or with neither."""
+
+    @functools.wraps(method)
+    def call(
+        self: MarkdownConverter,
+        el: Any,
+        text: str | None,
+        parent_tags: Any = None,
+        convert_as_inline: bool = False,
+        **_: Any,
+    ) -> str:
+        if isinstance(parent_tags, bool) or not parent_tags:
+            tags = {"_inline"} if parent_tags or convert_as_inline else set()
+        else:
+            tags = set(parent_tags)
+        return method(self, el, text or "", tags)
+
+    return call
+
+
+def abstract_inline_conversion(markup: Callable[[Any], str]) -> Callable[..., str]:
+    """Return a rule that puts what ``markup(converter)`` returns on both sides of the text; a tag is closed by its end tag."""
+
+    def implementation(self: Any, el: Any, text: str, tags: set[str]) -> str:
+        mark = markup(self)
+        if "_noformat" in tags:
+            return text
+        before, after, inner = chomp(text)
+        if not inner:
+            return before or after
+        close = f"</{mark[1:]}" if mark.startswith("<") and mark.endswith(">") else mark
+        return f"{before}{mark}{inner}{close}{after}"
+
+    implementation.__name__ = "abstract_inline_conversion"
+    return _rule(implementation)
+
+
+def _separated(self: MarkdownConverter, el: Any, text: str, tags: set[str]) -> str:
+    inner = text.strip()
+    if "_inline" in tags:
+        return f" {inner} "
+    return f"\n\n{inner}\n\n" if inner else ""
+
+
+class MarkdownConverter:
+    """Convert HTML by this engine, with the package's options and defaults of form, and the hooks of subclasses.
+
+    >>> class Loud(MarkdownConverter):
+    ...     def convert_b(self, el, text, parent_tags):
+    ...         return super().convert_b(el, text.upper(), parent_tags)
+    >>> Loud(heading_style="ATX").convert("<h1>a <b>b</b></h1>")
+    '# a **B**'
+
+    Besides the package's options it takes this converter's own, with ``profile``, ``limits`` and ``charset``. A subclass may
+    have more of its own in ``self.options``.
+    """
+
+    class DefaultOptions:
+        """The package's defaults, but that text is escaped only where it would act.
+
+        A subclass may have an ``Options`` or ``DefaultOptions`` of its own.
+        """
+
+        autolinks = True
+        bs4_options: Any = "html.parser"
+        bullets = "*+-"
+        code_language = ""
+        code_language_callback: Any = None
+        convert: Any = None
+        default_title = False
+        escape_asterisks: bool | None = None
+        escape_underscores: bool | None = None
+        escape_misc: bool | None = None
+        exact = False
+        heading_style = UNDERLINED
+        keep_inline_images_in: Any = ()
+        newline_style = SPACES
+        strip: Any = None
+        strip_document: str | None = STRIP
+        strip_pre: str | None = STRIP
+        strong_em_symbol = ASTERISK
+        sub_symbol = ""
+        sup_symbol = ""
+        table_infer_header = False
+        wrap = False
+        wrap_width: int | None = 80
+
+    class Options(DefaultOptions):
+        """What a subclass wants otherwise."""
+
+    def __init__(self, **options: Any) -> None:
+        self.options: dict[str, Any] = {}
+        given = {_SYNONYMS.get(name, name): value for name, value in options.items()}
+        for source in (_options_of(self.DefaultOptions), _options_of(self.Options), given):
+            self.options.update(source)
+        if type(self) is MarkdownConverter:
+            for name in self.options:
+                if name not in KNOWN and name not in _SETTINGS:
+                    raise unknown_option(name)
+        for name in _FIXED:
+            if getattr(type(self), name, None) is not getattr(MarkdownConverter, name, None):
+                raise SpecError(
+                    f"{type(self).__name__} overrides {name}(), which the walk of this engine never calls",
+                    field=name,
+                    remedy="Use convert_* hooks and escape(), or the markdownify package itself",
+                )
+        settings_of(
+            self.options.get("profile", Profile.WEB), self._engine_options()
+        )  # refuses what is wrong now
+
+    def _engine_options(self) -> dict[str, Any]:
+        return {name: value for name, value in self.options.items() if name in KNOWN}
+
+    # -- conversion
+
+    def convert(self, html: str | bytes) -> str:
+        """Return the Markdown of a page or a piece of one."""
+        if type(self).convert_soup is not MarkdownConverter.convert_soup:
+            from bs4 import BeautifulSoup
+
+            parser = self.options["bs4_options"]
+            return self.convert_soup(
+                BeautifulSoup(html, **(parser if isinstance(parser, dict) else {"features": parser}))
+            )
+        return self._converted(html if isinstance(html, bytes) else str(html))
+
+    def convert_soup(self, soup: Any) -> str:
+        """Return the Markdown of a page, or a part of one, that Beautiful Soup has parsed; it stays as it is."""
+        return self._converted(str(soup))
+
+    def _converted(self, html: str | bytes, **changes: Any) -> str:
+        conversion, _ = convert_by(
+            serializer_of(self),
+            html,
+            self.options.get("profile", Profile.WEB),
+            self.options.get("limits") or Limits(),
+            self.options.get("charset"),
+            {**self._engine_options(), **changes},
+        )
+        return conversion.markdown
+
+    def process_tag(self, node: Any, parent_tags: Any = None) -> str:
+        """Return the Markdown of one element, for hooks that convert a child themselves."""
+        return self._converted(str(node), strip_document=STRIP)
+
+    def process_element(self, node: Any, parent_tags: Any = None) -> str:
+        """Return the Markdown of an element or a piece of text."""
+        return self.process_tag(node) if getattr(node, "name", None) else self.process_text(node, parent_tags)
+
+    def process_text(self, el: Any, parent_tags: Any = None) -> str:
+        """Return the Markdown of a piece of text."""
+        return self.escape(collapse(str(el)), parent_tags)
+
+    def should_convert_tag(self, tag: str) -> bool:
+        """Return whether the options ``strip`` and ``convert`` leave an element to be converted."""
+        if self.options["strip"] is not None:
+            return tag not in self.options["strip"]
+        return self.options["convert"] is None or tag in self.options["convert"]
+
+    def escape(self, text: str, parent_tags: Any = None) -> str:
+        """Escape a piece of text."""
+        return escape_text(text or "")
+
+    # -- inline rules
+
+    convert_b = convert_strong = abstract_inline_conversion(lambda self: 2 * self.options["strong_em_symbol"])
+    convert_em = convert_i = abstract_inline_conversion(lambda self: self.options["strong_em_symbol"])
+    convert_del = convert_s = abstract_inline_conversion(lambda self: "~~")
+    convert_sub = abstract_inline_conversion(lambda self: self.options["sub_symbol"])
+    convert_sup = abstract_inline_conversion(lambda self: self.options["sup_symbol"])
+
+    @_rule
+    def convert_a(self, el: Any, text: str, tags: set[str]) -> str:
+        """A link; its text where there is no target."""
+        before, after, inner = chomp(text)
+        href = el.get("href")
+        if "_noformat" in tags or not inner or not href:
+            return text
+        title = el.get("title") or (href if self.options["default_title"] else None)
+        if self.options["autolinks"] and not title and inner.replace("\\", "") == href:
+            return f"{before}<{href}>{after}"
+        return f"{before}[{inner}]({destination(href)}{title_suffix(title)}){after}"
+
+    @_rule
+    def convert_br(self, el: Any, text: str, tags: set[str]) -> str:
+        """A line break; a space in headings and cells."""
+        if "_inline" in tags:
+            return text + " "
+        return ("\\\n" if self.options["newline_style"].lower() == BACKSLASH else "  \n") + text
+
+    @_rule
+    def convert_code(self, el: Any, text: str, tags: set[str]) -> str:
+        """A code span."""
+        before, after, inner = chomp(text)
+        return text if "_noformat" in tags or not inner else f"{before}{code_span(inner)}{after}"
+
+    convert_kbd = convert_samp = convert_code
+
+    @_rule
+    def convert_img(self, el: Any, text: str, tags: set[str]) -> str:
+        """An image; its text in headings and cells, but for parents in ``keep_inline_images_in``."""
+        alt = collapse(el.get("alt") or "").strip()
+        parent = el.parent
+        kept = self.options["keep_inline_images_in"] or ()
+        if "_inline" in tags and (parent is None or parent.name not in kept):
+            return escape_text(alt)
+        label = escape_text(alt, in_link=True)
+        return f"![{label}]({destination(el.get('src') or '')}{title_suffix(el.get('title'))})"
+
+    @_rule
+    def convert_video(self, el: Any, text: str, tags: set[str]) -> str:
+        """A link to a video, with its poster as image."""
+        label = text.strip()
+        parent = el.parent
+        kept = self.options["keep_inline_images_in"] or ()
+        if "_inline" in tags and (parent is None or parent.name not in kept):
+            return text
+        source = el.get("src") or next((s.get("src") for s in el.find_all("source", src=True)), "")
+        poster = el.get("poster")
+        shown = f"![{label}]({destination(poster)})" if poster else label
+        return f"[{shown}]({destination(source)})" if source else shown
+
+    @_rule
+    def convert_q(self, el: Any, text: str, tags: set[str]) -> str:
+        """A quotation in the line."""
+        return f'"{text}"'
+
+    # -- blocks
+
+    convert_div = convert_section = convert_article = _rule(_separated)
+    convert_dl = convert_figcaption = convert_table = convert_div
+
+    @_rule
+    def convert_p(self, el: Any, text: str, tags: set[str]) -> str:
+        """A paragraph."""
+        text = text.strip(" \t\r\n")
+        if self.options["wrap"] and self.options["wrap_width"] and "_inline" not in tags:
+            text = "\n".join(wrap_paragraph(line, self.options["wrap_width"]) for line in text.split("\n"))
+        return f" {text} " if "_inline" in tags else f"\n\n{text}\n\n" if text else ""
+
+    def convert_hN(self, n: int, el: Any, text: str, parent_tags: Any = None, **_: Any) -> str:  # noqa: N802
+        """A heading of level ``n``; beyond the sixth, of the sixth."""
+        level = max(1, min(6, n))
+        text = collapse((text or "").strip())
+        if not text:
+            return ""
+        style = str(self.options["heading_style"]).lower()
+        if style in (UNDERLINED, "setext") and level <= 2:
+            return f"\n\n{text}\n{'=-'[level - 1] * len(text)}\n\n"
+        close = f" {'#' * level}" if style == ATX_CLOSED else ""
+        return f"\n\n{'#' * level} {text}{close}\n\n"
+
+    convert_hn = convert_hN
+
+    def _heading(level: int) -> Callable[..., str]:  # type: ignore[misc]  # noqa: N805
+        def rule(self: Any, el: Any, text: str, parent_tags: Any = None, **_: Any) -> str:
+            return str(self.convert_hN(level, el, text, parent_tags))
+
+        return rule
+
+    convert_h1, convert_h2, convert_h3 = _heading(1), _heading(2), _heading(3)
+    convert_h4, convert_h5, convert_h6 = _heading(4), _heading(5), _heading(6)
+
+    @_rule
+    def convert_hr(self, el: Any, text: str, tags: set[str]) -> str:
+        """A rule."""
+        return "\n\n---\n\n"
+
+    @_rule
+    def convert_blockquote(self, el: Any, text: str, tags: set[str]) -> str:
+        """A quotation."""
+        text = text.strip(" \t\r\n")
+        if "_inline" in tags or not text:
+            return f" {text} "
+        return "\n" + "\n".join(f"> {line}" if line else ">" for line in text.split("\n")) + "\n\n"
+
+    @_rule
+    def convert_pre(self, el: Any, text: str, tags: set[str]) -> str:
+        """A code block: fences longer than any inside, the language of the callback, the page or ``code_language``."""
+        callback = self.options["code_language_callback"]
+        language = (callback(el) if callback else "") or ""
+        if not language and isinstance(el, Element):
+            language = listings.language_of(el._node, el._node.attributes)
+        code = strip_lines(text, self.options["strip_pre"])
+        return f"\n\n{listings.fence(code, language or self.options['code_language'])}\n\n" if text else ""
+
+    @_rule
+    def convert_script(self, el: Any, text: str, tags: set[str]) -> str:
+        """Nothing."""
+        return ""
+
+    convert_style = convert_script
+
+    # -- lists
+
+    @_rule
+    def convert_list(self, el: Any, text: str, tags: set[str]) -> str:
+        """A list of finished items."""
+        return f"\n{text.rstrip()}" if "li" in tags else f"\n\n{text.rstrip()}\n\n"
+
+    convert_ul = convert_ol = convert_list
+
+    @_rule
+    def convert_li(self, el: Any, text: str, tags: set[str]) -> str:
+        """An item with its marker."""
+        text = text.strip()
+        if not text:
+            return ""
+        parent = el.parent
+        if parent is not None and parent.name == "ol":
+            start = str(parent.get("start") or "")
+            mark = f"{(int(start) if start.isdecimal() else 1) + len(el.find_previous_siblings('li'))}. "
+        else:
+            depth = sum(outer.name == "ul" for outer in el.parents) - 1
+            mark = f"{self.options['bullets'][max(depth, 0) % len(self.options['bullets'])]} "
+        return mark + _LINE.sub(" " * len(mark), text)[len(mark) :] + "\n"
+
+    @_rule
+    def convert_dt(self, el: Any, text: str, tags: set[str]) -> str:
+        """A term."""
+        text = collapse(text.strip())
+        return f" {text} " if "_inline" in tags else f"\n\n{text}\n" if text else ""
+
+    @_rule
+    def convert_dd(self, el: Any, text: str, tags: set[str]) -> str:
+        """A definition, as Pandoc and PHP Markdown Extra write it."""
+        text = text.strip()
+        if "_inline" in tags:
+            return f" {text} "
+        return ":   " + _LINE.sub("    ", text)[4:] + "\n" if text else ""
+
+    # -- tables
+
+    @_rule
+    def convert_caption(self, el: Any, text: str, tags: set[str]) -> str:
+        """A caption, above its table."""
+        return f"{text.strip()}\n\n"
+
+    @_rule
+    def convert_td(self, el: Any, text: str, tags: set[str]) -> str:
+        """A cell; what it spans stays empty."""
+        return f" {collapse(text.strip())} |" + "  |" * (_columns(el) - 1)
+
+    convert_th = convert_td
+
+    @_rule
+    def convert_tr(self, el: Any, text: str, tags: set[str]) -> str:
+        """A row; the first with the line of dashes below it, or below an empty header where it is none."""
+        line = f"|{text.rstrip()}\n"
+        table = el.find_parent("table")
+        first = table.find("tr") if table is not None else el
+        if el != first:
+            return line
+        cells = el.find_all(["td", "th"], recursive=False)
+        width = sum(_columns(cell) for cell in cells)
+        rule = "| " + " | ".join(["---"] * width) + " |\n"
+        parent = el.parent
+        is_header = all(cell.name == "th" for cell in cells) or (
+            parent is not None and parent.name == "thead" and len(parent.find_all("tr")) == 1
+        )
+        if is_header or self.options["table_infer_header"]:
+            return line + rule
+        return "| " + " | ".join([""] * width) + f" |\n{rule}{line}"
+
+
+def _columns(cell: Any) -> int:
+    """Return how many columns a cell spans."""
+    span = str(cell.get("colspan") or "")
+    return max(1, min(1000, int(span))) if re.fullmatch(r"\d{1,9}", span, re.ASCII) else 1
+
+
+def _options_of(holder: Any) -> dict[str, Any]:
+    return {name: getattr(holder, name) for name in dir(holder) if not name.startswith("_")}

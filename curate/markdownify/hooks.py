@@ -1,0 +1,319 @@
+"""Hooks in the walk: elements that a :class:`.MarkdownConverter` has a ``convert_*`` method of its own for.
+
+The engine writes all else. A hooked element gets a flow of its own; at its end the text in it goes to the method, and what
+that returns is taken as Markdown: a block where it begins or ends with a line break, else part of the line.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tootsie.curate.markdownify import inlines, listings
+from tootsie.curate.markdownify.blocks import BLOCK_TAGS
+from tootsie.curate.markdownify.element import Element
+from tootsie.curate.markdownify.escaping import collapse, escape_cell
+from tootsie.curate.markdownify.options import Limits, Options
+from tootsie.curate.markdownify.serializer import SKIP, Flow, Handler, Node, Serializer
+from tootsie.curate.markdownify.styling import StyledSerializer
+
+Hook = Callable[[Element, str, set[str]], Any]
+RAW = "\x00"
+"""Stands for what a hook returned until its paragraph is finished; HTML cannot contain it."""
+BLOCKS = frozenset(BLOCK_TAGS) | {"table", "caption", "tr", "td", "th"}
+_LISTS = frozenset(("ul", "ol", "li"))
+_ROWS = frozenset(("thead", "tbody", "tfoot", "tr", "td", "th"))
+_LINES = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "dt", "summary", "caption"))
+_PREFORMATTED = frozenset(("pre", "listing", "xmp"))
+_CODE = frozenset(("code", "kbd", "samp", "tt"))
+_RAW_TEXT = frozenset(("script", "style", "textarea"))
+_WRITTEN_FIRST = frozenset(("table", "ul", "ol", "math"))
+"""Elements whose hook gets what the engine writes for them, unless there are hooks for their parts too."""
+_INDENTED = frozenset(("ul", "ol", "blockquote", "dd"))
+_NAME = re.compile(r"[\[\]:-]")
+_HEADING = re.compile(r"h\d+\Z", re.ASCII)
+
+
+class Block(str):
+    """A block that a hook returned, with the line breaks it asked for around it."""
+
+    __slots__ = ("after", "before")
+    before: int
+    after: int
+
+
+class HookedSerializer(StyledSerializer):
+    """The engine with the hooks of ``converter``."""
+
+    def __init__(
+        self,
+        converter: Any,
+        options: Options,
+        limits: Limits,
+        tags: dict[str, Handler],
+        classes: dict[str, Handler],
+    ) -> None:
+        super().__init__(options, limits, tags, classes)
+        methods = hooks_of(converter)
+        self.tags = _HookedTags(self.tags, converter, methods)
+        self.waiting: dict[Flow, list[str]] = {}
+        self.own_escape: Callable[[str, set[str]], str] | None = None
+        if "escape" in methods:
+            self.own_escape = _escape_hook(converter.escape)
+            self._suspect = re.compile("")
+            self.escapes_misc = False
+
+    def escape(self, text: str, in_link: bool) -> str:
+        """Escape prose, by the converter's own method where it has one."""
+        if self.own_escape is None:
+            return super().escape(text, in_link)
+        return self.own_escape(text, self._open_tags())
+
+    def paragraph(self, text: str) -> str:
+        """Finish a paragraph; a converter with its own way to escape has the last word."""
+        if self.own_escape is not None and not self.style.wrap:
+            return text.replace("  \n", "\\\n") if self.style.newline_style == "backslash" else text
+        return super().paragraph(text)
+
+    def _open_tags(self) -> set[str]:
+        """Return what is known of the elements around a text: its inline elements and the kinds of its blocks."""
+        tags: set[str] = set()
+        flow: Flow | None = self.flow
+        while flow is not None:
+            tags.update(inline.kind for inline in flow.inlines)
+            tags.add({"item": "li", "quote": "blockquote", "cell": "td"}.get(flow.kind, flow.kind))
+            if flow.in_cell or flow.kind == "line":
+                tags.add("_inline")
+            flow = flow.parent
+        return tags
+
+    def raw(self, markdown: str) -> None:
+        """Add Markdown to the line as it is."""
+        self.inline(RAW)
+        self.waiting.setdefault(self.flow, []).append(markdown)
+
+    def flush(self) -> None:
+        """End the paragraph under way and put what hooks returned in its places."""
+        flow = self.flow
+        before = len(flow.blocks)
+        super().flush()
+        if self.waiting and flow in self.waiting:
+            pieces = iter(self.waiting.pop(flow))
+            if len(flow.blocks) > before:
+                flow.blocks[-1] = re.sub(RAW, lambda _: next(pieces, ""), flow.blocks[-1])
+
+
+class _HookedTags(dict[str, Handler]):
+    """Handlers by tag, those of hooks made as their elements are first met."""
+
+    def __init__(self, tags: dict[str, Handler], converter: Any, methods: frozenset[str]) -> None:
+        super().__init__(tags)
+        self._converter = converter
+        self._methods = methods
+        self._met: dict[str, Handler | None] = {}
+        self._lists = "convert_li" in methods
+        self._rows = any(f"convert_{tag}" in methods for tag in _ROWS)
+
+    def get(self, tag: str, default: Any = None) -> Any:
+        """Return the handler of ``tag``."""
+        if tag in self._met:
+            return self._met[tag]
+        handler = super().get(tag, default)
+        method = self._method(tag)
+        if method is not None:
+            parts = (self._lists and tag in _LISTS) or (self._rows and (tag in _ROWS or tag == "table"))
+            handler = _handler(tag, method, handler if tag in _WRITTEN_FIRST and not parts else None)
+        self._met[tag] = handler
+        return handler
+
+    def _method(self, tag: str) -> Hook | None:
+        converter = self._converter
+        if not converter.should_convert_tag(tag):
+            return None
+        name = f"convert_{_NAME.sub('_', tag)}"
+        if (
+            name in self._methods
+            or (self._lists and tag in _LISTS)
+            or (self._rows and (tag in _ROWS or tag == "table"))
+            or tag == "video"
+        ):
+            method = getattr(converter, name, None)
+            return None if method is None else bound(method)
+        if _HEADING.match(tag) and tag != "h0":
+            level = int(tag[1:3])
+            for name in ("convert_hN", "convert_hn"):
+                if name in self._methods or level > 6:
+                    return bound(functools.partial(getattr(converter, name), level))
+        return None
+
+
+def _handler(tag: str, hook: Hook, original: Handler | None) -> Handler:
+    block = tag in BLOCKS
+
+    def handler(serializer: Any, node: Node, attributes: dict[str, Any]) -> Any:
+        if inlines.is_hidden(attributes):
+            serializer.counters["hidden_dropped"] += 1
+            return SKIP
+        if tag in _PREFORMATTED or tag in _CODE or tag in _RAW_TEXT:
+            text = listings.verbatim(node) if tag in _PREFORMATTED else node.text(deep=True) or ""
+            if tag in _CODE:
+                text = collapse(text)
+            _deliver(serializer, hook(Element(node), text, tags_around(node)), block)
+            return SKIP
+        outer = serializer.flow
+        if outer.indent >= serializer.limits.max_indent and (
+            tag in _INDENTED or (tag == "li" and outer.state not in ("ul", "ol"))
+        ):
+            serializer.counters["blocks_flattened"] += 1
+            serializer.flush()
+            return lambda s: s.flush()
+        space = serializer.space
+        kind = "cell" if tag in ("td", "th") else "line" if tag in _LINES or _HEADING.match(tag) else "hook"
+        flow = serializer.push(kind, tag)
+        flow.indent += tag in _INDENTED
+        if not block:
+            serializer.space = space
+            flow.in_cell = outer.in_cell
+        inner = original(serializer, node, attributes) if original is not None else None
+
+        def leave(s: Any) -> None:
+            if inner is not None and inner is not SKIP:
+                inner(s)
+            text = _close(s, block)
+            _deliver(s, hook(Element(node), text, tags_around(node)), block)
+
+        if inner is SKIP:
+            leave(serializer)
+            return SKIP
+        return leave
+
+    return handler
+
+
+def _close(serializer: Any, block: bool) -> str:
+    """End the flow of a hooked element; return the text in it."""
+    flow: Flow = serializer.flow
+    before = after = ""
+    if not block and flow.parts:
+        before = " " if not flow.blocks and flow.parts[0][:1] == " " else ""
+        after = " " if flow.parts[-1][-1:] == " " else ""
+    serializer.pop()
+    if flow.kind == "line":
+        return before + " ".join(flow.blocks).replace("\n", " ") + after
+    if flow.kind == "cell":
+        return escape_cell(
+            "<br>".join(block.replace("  \n", "<br>").replace("\n", " ") for block in flow.blocks)
+        )
+    return before + joined(flow.blocks) + after if flow.blocks else before or after
+
+
+def joined(pieces: Iterable[str]) -> str:
+    """Join blocks: one of a hook to what stands before it by the line breaks they ask for, others by a blank line."""
+    out: list[str] = []
+    last: str | None = None
+    for piece in pieces:
+        if last is not None:
+            breaks = 2
+            if isinstance(piece, Block):
+                breaks = max(1, piece.before, last.after if isinstance(last, Block) else 0)
+            out.append("\n" * min(breaks, 2))
+        out.append(piece)
+        last = piece
+    if isinstance(last, Block) and last.after:
+        out.append("\n")
+    return "".join(out)
+
+
+def _deliver(serializer: Any, result: Any, block: bool) -> None:
+    """Add what a hook returned."""
+    if not result:
+        if block:
+            serializer.space = True
+        return
+    markdown = str(result)
+    content = markdown.strip("\n")
+    before = len(markdown) - len(markdown.lstrip("\n"))
+    after = len(markdown) - len(markdown.rstrip("\n"))
+    flow: Flow = serializer.flow
+    if flow.kind == "table":
+        flow.state.caption = content.strip()
+        return
+    if (before or after) and not flow.inlines and flow.kind != "line":
+        serializer.flush()
+        if content.strip():
+            piece = Block(content)
+            piece.before, piece.after = before, after
+            flow.blocks.append(piece)
+        serializer.space = True
+        return
+    if not block and serializer.space and content[:1] == " ":
+        content = content.lstrip(" ")
+    if not content.strip(" "):
+        serializer.text(content)
+    elif content:
+        serializer.raw(content)
+        serializer.space = block or content[-1] == " "
+
+
+def tags_around(node: Node) -> set[str]:
+    """Return the names of the elements around ``node``, ``_inline`` in headings and cells, ``_noformat`` in code."""
+    tags: set[str] = set()
+    outer = node.parent
+    while outer is not None:
+        tags.add("[document]" if outer.tag == "-document" else outer.tag)
+        outer = outer.parent
+    if not tags.isdisjoint(("pre", "code", "kbd", "samp")):
+        tags.add("_noformat")
+    if any(tag in ("td", "th") or _HEADING.match(tag) for tag in tags):
+        tags.add("_inline")
+    return tags
+
+
+def hooks_of(converter: Any) -> frozenset[str]:
+    """Return the names of the methods that ``converter`` has beside or instead of the base class's."""
+    kind: Any = type(converter)
+    return _overridden(kind)
+
+
+@functools.lru_cache(maxsize=64)
+def _overridden(converter: Any) -> frozenset[str]:
+    """Return the names of the ``convert_*`` methods, and ``escape``, that a class has beside or instead of the base's."""
+    base = next(kind for kind in converter.__mro__ if kind.__module__ == _BASE)
+    return frozenset(
+        name
+        for name in dir(converter)
+        if (name.startswith("convert_") or name == "escape")
+        and name not in ("convert_soup", "convert__document_")
+        and getattr(converter, name) is not getattr(base, name, None)
+    )
+
+
+_BASE = "tootsie.curate.markdownify.converter"
+
+
+def bound(method: Callable[..., Any]) -> Hook:
+    """Return ``method`` as it wants to be called: with ``parent_tags``, the older ``convert_as_inline``, or neither."""
+    parameters = inspect.signature(method).parameters
+    kinds = {parameter.kind for parameter in parameters.values()}
+    if "convert_as_inline" in parameters:
+        return lambda el, text, tags: method(el, text, convert_as_inline="_inline" in tags)
+    if "parent_tags" in parameters or inspect.Parameter.VAR_KEYWORD in kinds:
+        return lambda el, text, tags: method(el, text, parent_tags=tags)
+    if inspect.Parameter.VAR_POSITIONAL in kinds or len(parameters) > 2:
+        return lambda el, text, tags: method(el, text, tags)
+    return lambda el, text, tags: method(el, text)
+
+
+def _escape_hook(method: Callable[..., Any]) -> Callable[[str, set[str]], str]:
+    parameters = inspect.signature(method).parameters
+    if len(parameters) > 1:
+        return lambda text, tags: method(text, tags) or ""
+    return lambda text, tags: method(text) or ""
+
+
+def serializer_of(converter: Any) -> Callable[..., Serializer]:
+    """Return the engine of :func:`.convert_by` for ``converter``."""
+    return functools.partial(HookedSerializer, converter)
