@@ -46,13 +46,67 @@ def comment_line(text: str) -> str:
 def attribution(post: Record, site: str) -> dict[str, Any]:
     """Return what a reader needs to attribute one post: author, profile, licence, date; fields the dump lacks are absent."""
     head = post.head
-    user = head.get("OwnerUserId")
     fields = {
         "id": head["Id"],
         "author": head.get("author"),
-        "author_url": f"https://{site}/users/{user}" if user and not user.startswith("-") else None,
+        "author_url": profile_url(head.get("OwnerUserId"), site),
         "license": post_licence(head.get("CreationDate"), head.get("ContentLicense")),
         "created": head.get("CreationDate"),
+        "edited": head.get("LastEditDate"),
         "score": score_of(post),
     }
     return {key: value for key, value in fields.items() if value is not None}
+
+
+def comment_attribution(comment: dict[str, Any], site: str) -> dict[str, Any]:
+    """Return what a reader needs to attribute one comment; fields the dump lacks are absent."""
+    fields = {
+        "id": comment["Id"],
+        "post": comment["comment"],
+        "author": comment.get("author"),
+        "author_url": profile_url(comment.get("user"), site),
+        "license": post_licence(comment.get("created"), comment.get("license")),
+        "created": comment.get("created"),
+    }
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def profile_url(user: str | None, site: str) -> str | None:
+    """Return the address of a user's profile; deleted users and the system itself have none."""
+    return f"https://{site}/users/{user}" if user and user.isdecimal() else None
+
+
+def values_of_post(
+    post: Record, question: Record, *, authors: bool, tags: bool, scores: str
+) -> dict[str, str]:
+    """Return what a template may say of a post, as inline Markdown, but for its body and comments.
+
+    Args:
+      post: the question or one of its answers.
+      question: of the thread.
+      authors: whether authors are shown.
+      tags: whether tags are shown.
+      scores: ``before``, ``after`` or empty.
+    """
+    site, identity = post.head["site"], post.head["Id"]
+    return {
+        "title": inline(question.head.get("Title", "")) or f"Question {question.head['Id']}",
+        "score_before": str(score_of(post)) if scores == "before" else "",
+        "score_after": str(score_of(post)) if scores == "after" else "",
+        "author": inline(post.head.get("author") or "") if authors else "",
+        "tags": ", ".join(inline(tag) for tag in parse_tags(question.head.get("Tags", ""))) if tags else "",
+        "date": post.head.get("CreationDate", "")[:10],
+        "site": site,
+        "url": f"https://{site}/{'questions' if post is question else 'a'}/{identity}",
+        "license": post_licence(post.head.get("CreationDate"), post.head.get("ContentLicense")),
+    }
+
+
+def values_of_comment(comment: dict[str, Any], *, authors: bool, scores: bool) -> dict[str, str]:
+    """Return what a template may say of a comment, as inline Markdown."""
+    return {
+        "text": comment_line(comment["text"]),
+        "author": inline(comment.get("author") or "") if authors else "",
+        "score": (comment.get("score") or "") if scores else "",
+        "date": (comment.get("created") or "")[:10],
+    }

@@ -9,7 +9,11 @@ from .conftest import answer, question, rows
 
 
 def site(
-    folder: Path, posts: list[dict], users: list[dict] | None = None, comments: list[dict] | None = None
+    folder: Path,
+    posts: list[dict],
+    users: list[dict] | None = None,
+    comments: list[dict] | None = None,
+    links: list[dict] | None = None,
 ) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "Posts.xml").write_text(rows("posts", posts))
@@ -17,7 +21,16 @@ def site(
         (folder / "Users.xml").write_text(rows("users", users))
     if comments is not None:
         (folder / "Comments.xml").write_text(rows("comments", comments))
+    if links is not None:
+        (folder / "PostLinks.xml").write_text(rows("postlinks", links))
     return folder
+
+
+def damage(folder: Path, row: bytes, by: bytes, table: str = "Posts.xml") -> None:
+    """Write ``by`` in place of a part of a table."""
+    content = (folder / table).read_bytes()
+    assert content.count(row) == 1
+    (folder / table).write_bytes(content.replace(row, by))
 
 
 USERS = [{"Id": 7, "DisplayName": "Ann"}, {"Id": 8, "DisplayName": "Bob"}]
@@ -92,7 +105,14 @@ def test_every_row_is_accounted_for(curate, tmp_path: Path) -> None:
 
 def test_policies(curate, tmp_path: Path) -> None:
     comments = [
-        {"Id": 2, "PostId": 2, "Text": "later", "CreationDate": "2019-06-02", "UserId": 7},
+        {
+            "Id": 2,
+            "PostId": 2,
+            "Text": "later",
+            "CreationDate": "2019-06-02",
+            "UserDisplayName": "gone",
+            "ContentLicense": "CC BY-SA 3.0",
+        },
         {"Id": 1, "PostId": 2, "Text": "a *star* and $a*b*c$", "CreationDate": "2019-06-01", "UserId": 7},
         {"Id": 3, "PostId": 55, "Text": "of a post that is not here"},
     ]
@@ -102,9 +122,23 @@ def test_policies(curate, tmp_path: Path) -> None:
     )
     assert result.documents["a.stackexchange.com/1"].text == (
         "# Question 1?\n\nAuthor: Ann\n\nI wonder about 1 & $x_{1}$.\n\n"
-        "## Answer\n\nAuthor: Bob\n\nAnswer 2.\n\n**Comments**\n\n- a *star* and $a*b*c$\n- later\n"
+        "## Answer\n\nAuthor: Bob\n\nAnswer 2.\n\n**Comments**\n\n- a *star* and $a*b*c$ · Ann\n- later · gone\n"
     )
-    assert result.documents["a.stackexchange.com/1"].metadata["comment_authors"] == ["Ann"]
+    metadata = result.documents["a.stackexchange.com/1"].metadata
+    assert metadata["comment_authors"] == ["Ann", "gone"]
+    assert metadata["comments"] == [
+        {
+            "id": "1",
+            "post": "2",
+            "author": "Ann",
+            "author_url": "https://a.stackexchange.com/users/7",
+            "license": "CC BY-SA 4.0",
+            "created": "2019-06-01",
+        },
+        {"id": "2", "post": "2", "author": "gone", "license": "CC BY-SA 3.0", "created": "2019-06-02"},
+    ]
+    assert "CC BY-SA 3.0" in metadata["license"]
+    assert result.dropped["comment"] == 2
     assert curate("stackexchange", folder, "--scores=maybe", out="x").code == 2
 
 
@@ -113,6 +147,199 @@ def test_limit_counts_threads_and_keeps_their_answers(curate, tmp_path: Path) ->
     result = curate("stackexchange", site(tmp_path / "a.stackexchange.com", posts), "--limit=2")
     assert sorted(result.documents) == ["a.stackexchange.com/1", "a.stackexchange.com/2"]
     assert [document.metadata["answers"] for document in result.documents.values()].count(1) >= 1
+
+
+def test_scores_after_the_text_or_drawn_for_each_thread(curate, tmp_path: Path) -> None:
+    posts = [post for n in range(1, 60) for post in (question(n), answer(1000 + n, n))]
+    folder = site(tmp_path / "a.stackexchange.com", posts)
+    after = curate("stackexchange", folder, "--scores=after", out="after").documents
+    assert after["a.stackexchange.com/1"].text == (
+        "# Question 1?\n\nTags: alpha, beta\n\nI wonder about 1 & $x_{1}$.\n\nScore: 3\n\n"
+        "## Answer\n\nAnswer 1001.\n\nScore: 1\n"
+    )
+    before = curate("stackexchange", folder, out="before").documents
+    result = curate("stackexchange", folder, "--scores=shuffle", out="shuffled")
+    drawn = {key: document.text == after[key].text for key, document in result.documents.items()}
+    assert all(
+        after[key].text if late else before[key].text == result.documents[key].text
+        for key, late in drawn.items()
+    )
+    assert 15 < sum(drawn.values()) < 45
+    assert result.manifest.counters["threads with scores after the text"] == sum(drawn.values())
+    assert result.manifest.counters["threads with scores before the text"] == 59 - sum(drawn.values())
+    other = curate("stackexchange", folder, "--scores=shuffle", "--layout-seed=1", out="other").documents
+    assert 10 < sum((document.text == after[key].text) != drawn[key] for key, document in other.items()) < 50
+    # The draw is of the thread, whatever else is in the run and however it is spread.
+    few = curate(
+        "stackexchange", folder, "--scores=shuffle", "--limit=20", "--seed=9", "--shards=2", out="few"
+    )
+    assert all(document.text == result.documents[key].text for key, document in few.documents.items())
+
+
+def test_templates(curate, tmp_path: Path) -> None:
+    posts = [
+        post for n in range(1, 40) for post in (question(n, AcceptedAnswerId=1000 + n), answer(1000 + n, n))
+    ]
+    folder = site(tmp_path / "a.stackexchange.com", posts)
+    result = curate("stackexchange", folder, "--template=dialogue", "--scores=drop", "--tags=drop")
+    assert result.documents["a.stackexchange.com/1"].text == (
+        "**Q:** Question 1?\n\nI wonder about 1 & $x_{1}$.\n\n**A:** (accepted)\n\nAnswer 1001.\n"
+    )
+    shuffled = curate("stackexchange", folder, "--template=shuffle", out="shuffled")
+    counts = {
+        name: count
+        for name, count in shuffled.manifest.counters.items()
+        if name.startswith("threads in template")
+    }
+    assert len(counts) == 4
+    assert sum(counts.values()) == 39
+    own = tmp_path / "own.yaml"
+    own.write_text("question: |\n  {site} asks: {title}\n\n  {body}\nanswer: |\n  {url}\n\n  {body}\n")
+    mine = curate("stackexchange", folder, f"--template={own}", out="mine")
+    assert mine.documents["a.stackexchange.com/1"].text == (
+        "a.stackexchange.com asks: Question 1?\n\nI wonder about 1 & $x_{1}$.\n\n"
+        "https://a.stackexchange.com/a/1001\n\nAnswer 1001.\n"
+    )
+    own.write_text(own.read_text().replace("asks", "wonders"))
+    assert "--template" in curate("stackexchange", folder, f"--template={own}", out="mine").stderr
+
+
+def test_low_scores_and_many_answers_are_left_out_and_counted(curate, tmp_path: Path) -> None:
+    posts = [
+        question(1, AcceptedAnswerId=10),
+        answer(10, 1, Score=-5),
+        *(answer(20 + n, 1, Score=n) for n in range(8)),
+        question(2, Score=-1),
+        answer(30, 2, Score=9),
+        question(3),
+        answer(40, 3, Score=0),
+    ]
+    folder = site(tmp_path / "a.stackexchange.com", posts)
+    options = ["--min-question-score=0", "--min-answer-score=3", "--max-answers=3"]
+    result = curate("stackexchange", folder, *options)
+    assert [post["id"] for post in result.documents["a.stackexchange.com/1"].metadata["posts"]] == [
+        "1",
+        "10",
+        "27",
+        "26",
+    ]
+    assert sorted(result.documents) == ["a.stackexchange.com/1", "a.stackexchange.com/3"]
+    assert result.dropped == {
+        "answer beyond --max-answers": 3,
+        "answer joined to its question": 3,
+        "answer of a dropped question": 1,
+        "answer with a low score": 4,
+        "question with a low score": 1,
+    }
+    answered = curate("stackexchange", folder, *options, "--unanswered=drop", out="answered")
+    assert sorted(answered.documents) == ["a.stackexchange.com/1"]
+    assert answered.dropped == result.dropped | {"no answers": 1}
+
+
+def test_order_of_answers(curate, tmp_path: Path) -> None:
+    posts = [
+        question(1, AcceptedAnswerId=9),
+        answer(5, 1, Score=2, CreationDate="2015-01-01T00:00:00"),
+        answer(4, 1, Score=2, CreationDate="2016-01-01T00:00:00"),
+        answer(9, 1, Score=-3),
+        answer(8, 1, Score=2, CreationDate="2015-01-01T00:00:00"),
+        answer(7, 1, Score=5),
+    ]
+
+    def order(rows: list[dict], out: str) -> list[str]:
+        result = curate("stackexchange", site(tmp_path / out / "a.stackexchange.com", rows), out=f"{out}-out")
+        return [post["id"] for post in result.documents["a.stackexchange.com/1"].metadata["posts"]]
+
+    assert order(posts, "forward") == order(posts[::-1], "backward") == ["1", "9", "7", "5", "8", "4"]
+
+
+def test_closed_duplicate_edited_and_community_posts_say_so(curate, tmp_path: Path) -> None:
+    posts = [
+        question(1, ClosedDate="2020-01-01T00:00:00", LastEditDate="2019-06-01T00:00:00"),
+        question(2, CommunityOwnedDate="2013-01-01T00:00:00"),
+        question(3),
+    ]
+    links = [
+        {"Id": 1, "PostId": 1, "RelatedPostId": 3, "LinkTypeId": 3},
+        {"Id": 2, "PostId": 1, "RelatedPostId": 20, "LinkTypeId": 3},
+        {"Id": 3, "PostId": 2, "RelatedPostId": 3, "LinkTypeId": 1},
+        {"Id": 4, "PostId": 77, "RelatedPostId": 3, "LinkTypeId": 3},
+    ]
+    result = curate("stackexchange", site(tmp_path / "a.stackexchange.com", posts, links=links))
+    first, second, third = (result.documents[f"a.stackexchange.com/{n}"].metadata for n in (1, 2, 3))
+    assert (first["closed"], first["duplicate_of"]) == ("2020-01-01T00:00:00", ["3", "20"])
+    assert first["posts"][0]["edited"] == "2019-06-01T00:00:00"
+    assert second["community_wiki"] == "2013-01-01T00:00:00"
+    assert not {"closed", "duplicate_of", "community_wiki"} & third.keys()
+    assert result.dropped == {"link to a duplicate": 3}
+    assert (
+        result.manifest.counters["closed questions"] == result.manifest.counters["duplicate questions"] == 1
+    )
+
+
+def test_a_damaged_row_is_a_counted_reject_and_the_rest_is_read(curate, tmp_path: Path) -> None:
+    posts = [question(n) for n in range(1, 40)]
+    folder = site(tmp_path / "a.stackexchange.com", posts, USERS, [{"Id": 1, "PostId": 3, "Text": "fine"}])
+    damage(folder, b"about 5 ", b"about \x1f ")
+    damage(folder, b'DisplayName="Bob"', b'DisplayName="B&b"', "Users.xml")
+    result = curate("stackexchange", folder, "--comments=keep", "--max-failures=0.1")
+    assert result.code == 0
+    assert len(result.documents) == 38
+    assert result.dropped == {"comment": 1, "damaged record": 2}
+    one, two = sorted(result.rejects, key=lambda reject: reject.metadata["detail"])
+    assert one.id == "a.stackexchange.com/5"
+    assert one.text.startswith('<row Id="5" PostTypeId="1"')
+    assert one.metadata["detail"].startswith("posts: byte ")
+    assert two.metadata["detail"].startswith("users: byte ")
+    strict = curate("stackexchange", folder, "--comments=keep", out="strict")
+    assert strict.code == 2
+    assert "--max-failures" in strict.stderr
+
+
+def test_a_truncated_table_is_an_error_unless_its_rows_are_wanted(curate, tmp_path: Path) -> None:
+    folder = site(tmp_path / "a.stackexchange.com", [question(1), question(2), question(3)])
+    content = (folder / "Posts.xml").read_bytes()
+    (folder / "Posts.xml").write_bytes(content[: content.index(b'Id="3"') + 40])
+    result = curate("stackexchange", folder)
+    assert result.code == 2
+    assert "Posts.xml: the file is truncated" in result.stderr
+    assert "--truncated=keep" in result.stderr
+    assert not (result.folder / "_manifest.json").exists()
+    kept = curate("stackexchange", folder, "--truncated=keep", out="kept")
+    assert kept.code == 0
+    assert sorted(kept.documents) == ["a.stackexchange.com/1", "a.stackexchange.com/2"]
+    assert kept.dropped == {"end of a truncated file": 1}
+    assert kept.rejects[0].text.startswith('<row Id="3"')
+
+
+def test_parents_that_are_no_questions(curate, tmp_path: Path) -> None:
+    posts = [
+        answer(1, 2),
+        answer(2, 1),
+        answer(3, 3),
+        answer(5, 4),
+        question(4),
+        {"Id": 6, "PostTypeId": 2, "Body": "<p>of nothing</p>"},
+    ]
+    result = curate("stackexchange", site(tmp_path / "a.stackexchange.com", posts))
+    assert list(result.documents) == ["a.stackexchange.com/4"]
+    assert result.dropped == {"answer joined to its question": 1, "orphan answer": 4}
+
+
+def test_a_thread_that_is_too_large_is_dropped_whole(
+    curate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "<p>" + "long " * 60 + "</p>"
+    posts = [question(1), *(answer(10 + n, 1, Body=long) for n in range(8)), question(2), answer(30, 2)]
+    folder = site(tmp_path / "a.stackexchange.com", posts)
+    result = curate("stackexchange", folder, "--max-document-bytes=1200")
+    assert list(result.documents) == ["a.stackexchange.com/2"]
+    assert result.dropped == {"answer joined to its question": 1, "too large": 9}
+    assert "--max-document-bytes" in result.rejects[0].metadata["detail"]
+    monkeypatch.setattr("tootsie.curate.stackexchange_thread.MAX_POSTS", 5)
+    many = curate("stackexchange", folder, out="many")
+    assert many.dropped == {"answer joined to its question": 1, "too large": 9}
+    assert "more than 5 posts" in many.rejects[0].metadata["detail"]
 
 
 def pack(path: Path, folder: Path, names: list[str]) -> Path:
@@ -128,7 +355,7 @@ def test_archives_of_one_site_and_of_single_tables(curate, tmp_path: Path) -> No
     posts = pack(tmp_path / "stackoverflow.com-Posts.7z", folder, ["Posts.xml"])
     users = pack(tmp_path / "stackoverflow.com-Users.7z", folder, ["Users.xml"])
     result = curate("stackexchange", whole, posts, users)
-    assert sorted(result.documents) == ["beer.stackexchange.com/1", "stackoverflow.com/1"]
+    assert sorted(result.documents) == ["alcohol.stackexchange.com/1", "stackoverflow.com/1"]
     assert {document.metadata["posts"][0]["author"] for document in result.documents.values()} == {"Ann"}
 
 
@@ -137,7 +364,12 @@ def test_a_site_must_be_known(curate, tmp_path: Path) -> None:
     result = curate("stackexchange", folder)
     assert result.code == 2
     assert "--site" in result.stderr
+    unknown = curate("stackexchange", site(tmp_path / "new.stackexchange.com", [question(1)]), out="unknown")
+    assert list(unknown.documents) == ["new.stackexchange.com/1"]
+    assert "warning: " in unknown.stderr
+    assert "--site" in unknown.stderr
     named = curate("stackexchange", folder, "--site=cooking.stackexchange.com", out="named")
+    assert "warning" not in named.stderr
     assert list(named.documents) == ["cooking.stackexchange.com/1"]
 
 
@@ -170,7 +402,7 @@ def test_real_sites(curate, shared_data: Path, name: str) -> None:
     assert all(document.metadata["tags"] for document in documents)
     assert all(document.metadata["license"].startswith("CC BY-SA ") for document in documents)
     if name.startswith("meta.beer"):
-        assert documents[0].metadata["url"].startswith("https://beer.meta.stackexchange.com/questions/")
+        assert documents[0].metadata["url"].startswith("https://alcohol.meta.stackexchange.com/questions/")
 
 
 def test_old_and_new_tag_format_give_the_same_tags(curate, shared_data: Path) -> None:
