@@ -161,7 +161,8 @@ def list_block(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
         return _flush
     state: dict[str, Any] = {"ordered": node.tag == "ol", "items": [], "number": 1, "step": 1}
     if node.tag == "ol":
-        state["number"] = _integer(attributes.get("start"), 1)
+        start = _integer(attributes.get("start"), 1)
+        state["number"] = start if start >= 0 else 1  # Markdown cannot count below zero
     serializer.push("list", state).indent += 1
     return _leave_list
 

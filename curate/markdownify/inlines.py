@@ -143,6 +143,17 @@ def code_span(text: str) -> str:
     return f"{fence}{text}{fence}"
 
 
+def _text_with_breaks(node: Node) -> str:
+    """Return all text below ``node``, a line break for each ``<br>``."""
+    if node.css_first("br") is None:
+        return node.text(deep=True) or ""
+    return "".join(
+        "\n" if item.tag == "br" else item.text_content or ""
+        for item in node.traverse(include_text=True)
+        if item.tag in ("br", "-text")
+    )
+
+
 def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<code>``, ``<kbd>``, ``<samp>``, ``<tt>``: verbatim text in a code span."""
     if is_hidden(attributes):
@@ -150,7 +161,7 @@ def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         return SKIP
     if node.css_first("math, pre") is not None:
         return None
-    text = collapse(node.text(deep=True) or "").replace("\u00a0", serializer.options.nbsp)
+    text = collapse(_text_with_breaks(node)).replace("\u00a0", serializer.options.nbsp)
     inner = text.strip(" ")
     exact = serializer.options.exact
     if not inner:

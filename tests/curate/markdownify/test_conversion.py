@@ -81,6 +81,7 @@ def test_blocks_and_lines(html: str, markdown: str) -> None:
         ("<code>`</code>", "`` ` ``\n"),
         ("<code>a<em>b</em>*</code>", "`ab*`\n"),
         ("<code></code>a", "a\n"),
+        ("<code>a<br>b</code>", "`a b`\n"),
         ("<ruby>砥石<rp>（</rp><rt>といし</rt><rp>）</rp></ruby>を", "砥石(といし)を\n"),
         ("<ruby>漢<rt>かん<rt>字<rt></ruby>a", "漢(かん)(字)a\n"),
     ],
@@ -141,6 +142,7 @@ def test_any_text_survives(text: str) -> None:
     [
         ("<ul><li>a<li>b</ul>", "- a\n- b\n"),
         ("<ol start=7><li>a<li>b</ol>", "7. a\n8. b\n"),
+        ("<ol start=-1><li>a<li>b</ol>", "1. a\n2. b\n"),
         ("<ol><li value=3>a<li>b</ol>", "3. a\n4. b\n"),
         ("<ul><li>a<ul><li>b</ul><li>c</ul>", "- a\n  - b\n- c\n"),
         ("<ul><li>a</li><ul><li>b</ul></ul>", "- a\n  - b\n"),
