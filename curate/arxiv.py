@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from fsspec.core import url_to_fs
 
+from tootsie.curate import arxiv_metadata
 from tootsie.curate.corpus import Dropped, Outcome, Pending, Record, Unit, too_large
 from tootsie.curate.filters import FilteredCorpus
 from tootsie.curate.zip_archive import DamagedMemberError, Member, list_members, read_member
@@ -34,12 +35,23 @@ SEVERITIES = {
     "fatal": "fatal",
 }
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
-_NEW_ID = re.compile(r"^(\d{2})(\d{2})\.(\d{4,5})(v\d+)?$")
-_OLD_ID = re.compile(r"^([a-z-]+(?:\.[A-Z]{2})?)[/_]?(\d{2})(\d{2})(\d{3})(v\d+)?$")
+_NEW_ID = re.compile(r"^(\d{2})(\d{2})\.(\d{4,5})(v\d{1,4})?$")
+_OLD_ID = re.compile(r"^([a-z-]+(?:\.[A-Z]{2})?)[/_]?(\d{2})(\d{2})(\d{3})(v\d{1,4})?$")
 
 
-def arxiv_id(stem: str) -> tuple[str, str | None]:
-    """Return the arXiv identifier for a page's file name without suffix, and the month it tells (``2024-04``).
+class Name(NamedTuple):
+    """What a page's file name tells."""
+
+    id: str
+    """The arXiv identifier, without version; the name itself where it is none."""
+    version: int | None = None
+    """The version of the paper."""
+    month: str | None = None
+    """When the paper was submitted (``2024-04``)."""
+
+
+def parse_name(stem: str) -> Name:
+    """Return what a page's file name without suffix tells.
 
     Identifiers of before 2007 lose their slash in file names: ``hep-th9901001`` is ``hep-th/9901001``. A name that is no
     identifier is returned as it is, without a month.
@@ -56,8 +68,8 @@ def arxiv_id(stem: str) -> tuple[str, str | None]:
             continue
         century = 1900 if old and int(year) > 90 else 2000
         identity = f"{archive}/{year}{month}{number}" if old else f"{year}{month}.{number}"
-        return identity + (version or ""), f"{century + int(year)}-{month}"
-    return stem, None
+        return Name(identity, int(version[1:]) if version else None, f"{century + int(year)}-{month}")
+    return Name(stem)
 
 
 def severity_of(path: str) -> str | None:
@@ -80,7 +92,7 @@ def _place(url: str) -> str:
 
 @dataclass(frozen=True)
 class Arxiv(FilteredCorpus):
-    """ar5iv archives."""
+    """ar5iv archives, and arXiv's metadata where it is given."""
 
     name: ClassVar[str] = "arxiv"
 
@@ -88,8 +100,9 @@ class Arxiv(FilteredCorpus):
     """What becomes of citations and bibliographies: see the converter's option of the same name."""
 
     def units(self, inputs: Sequence[str]) -> list[Unit]:
-        """Return a unit for each archive and one for each folder or all single pages."""
+        """Return a unit for each archive or file of metadata, and one for each folder or all single pages."""
         units: list[Unit] = []
+        rows: list[Unit] = []
         pages: list[str] = []
         for url in inputs:
             filesystem, path = url_to_fs(url)
@@ -111,17 +124,28 @@ class Arxiv(FilteredCorpus):
                 pages.append(url)
             elif url.lower().endswith(".zip"):
                 units.append(Unit(name, (url,), storage.size(url), {"zip": True}))
+            elif url.lower().endswith(arxiv_metadata.SUFFIXES):
+                rows.append(Unit(name, (url,), storage.size(url), {"metadata": True}, joins=True))
             else:
                 raise InputError(
-                    "not a ZIP, folder or HTML page", file=url, remedy="ar5iv dumps are .zip files"
+                    "not a ZIP, folder or HTML page",
+                    file=url,
+                    remedy="ar5iv dumps are .zip files; metadata of arXiv is .json",
                 )
         if pages:
             pages.sort(key=lambda url: url.rsplit("/", 1)[-1])
             units.append(Unit("pages", tuple(pages), sum(storage.size(url) for url in pages)))
-        return units
+        if not units:
+            raise InputError(
+                "metadata, but no pages", file=rows[0].urls[0], remedy="Name ar5iv dumps as well"
+            )
+        return units + rows
 
     def split(self, unit: Unit, limit: int | None) -> Iterator[Record]:
-        """Yield where each page lies; pages are read by the worker that converts them."""
+        """Yield where each page lies, and rows of metadata; pages are read by the worker that converts them."""
+        if unit.options.get("metadata"):
+            yield from arxiv_metadata.metadata_records(unit.urls[0])
+            return
         if unit.options.get("zip"):
             url = unit.urls[0]
             for number, member in enumerate(list_members(url)):
@@ -134,19 +158,24 @@ class Arxiv(FilteredCorpus):
 
     def _record(self, path: str, head: dict[str, Any]) -> Record:
         stem = re.sub(r"\.x?html?$", "", path.rsplit("/", 1)[-1], flags=re.IGNORECASE)
-        identity, month = arxiv_id(stem)
-        identity = identity or path
-        return Record(identity, head | {"id": identity, "created": month, "path": path})
+        name = parse_name(stem)
+        identity = name.id or path
+        told = {"id": identity, "version": name.version, "created": name.month, "path": path}
+        return Record(identity, {**head, **told})
 
     def documents(self, records: Iterable[Record]) -> Iterator[Outcome | Pending]:
         """Convert the pages of a shard, by identifier."""
-        heads = sorted((record.head for record in records), key=lambda head: (head["id"], head["path"]))
-        seen: set[str] = set()
+        heads = [record.head for record in records if "path" in record.head]
+        # The newest version of a paper first, then the first archive by name.
+        heads.sort(key=lambda head: (head["id"], -(head["version"] or 0), head["path"]))
+        rows: dict[str, dict[str, Any]] = {head["id"]: {} for head in heads}
+        yield from self._join(records, rows)
+        seen: dict[str, int | None] = {}
         archive: tuple[str, IO[bytes]] | None = None
         try:
             for head in heads:
                 identity = head["id"]
-                metadata = self._metadata(head)
+                metadata = self._metadata(head, rows[identity])
                 fault = self._fault(head, seen)
                 if fault is not None:
                     yield Dropped(reason=fault[0], id=identity, detail=fault[1], metadata=metadata)
@@ -163,15 +192,29 @@ class Arxiv(FilteredCorpus):
                         "damaged record", identity, detail=str(error), metadata=metadata, failure=True
                     )
                     continue
-                seen.add(identity)
+                seen[identity] = head["version"]
                 options = {"profile": "arxiv", "references": self.references}
-                finish = partial(self._finish, head, len(page), metadata)
+                finish = partial(self._finish, head, rows[identity], len(page), metadata)
                 yield Pending(identity, [page], options, finish, metadata)
         finally:
             if archive is not None:
                 archive[1].close()
 
-    def _fault(self, head: dict[str, Any], seen: set[str]) -> tuple[str, str] | None:
+    def _join(self, records: Iterable[Record], rows: dict[str, dict[str, Any]]) -> Iterator[Outcome]:
+        """Put the newest row of metadata of each paper into ``rows`` and account for all rows."""
+        for record in records:
+            head = record.head
+            if "damaged" in head:
+                excerpt = record.body.decode("utf-8", "replace")
+                yield Dropped("damaged metadata", head["id"], excerpt, head["damaged"], joins=True)
+            elif "row" in head:
+                known = rows.get(head["id"])
+                if known is not None and arxiv_metadata.order(head["row"]) >= arxiv_metadata.order(known):
+                    rows[head["id"]] = head["row"]
+                reason = "metadata of no page" if known is None else "metadata joined to its page"
+                yield Dropped(reason, head["id"], show=False, joins=True)
+
+    def _fault(self, head: dict[str, Any], seen: dict[str, int | None]) -> tuple[str, str] | None:
         if head.get("fault"):
             return "unsafe archive member", str(head["fault"])
         if not head["path"].lower().endswith(PAGE_SUFFIXES):
@@ -179,13 +222,22 @@ class Arxiv(FilteredCorpus):
         if head["size"] > self.max_document_bytes:
             return "too large", too_large(head["size"], self.max_document_bytes)
         if head["id"] in seen:
+            if head["version"] != seen[head["id"]]:
+                return "older version", f"version {seen[head['id']]} is kept"
             return "duplicate id", "another page of that identifier came first"
         return None
 
-    def _metadata(self, head: dict[str, Any]) -> dict[str, Any]:
+    def _metadata(self, head: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+        # Which of several versions a page was made of, only its name can tell.
+        version = head["version"] or (1 if row.get("versions") == 1 else None)
         metadata: dict[str, Any] = {
-            "url": f"https://arxiv.org/abs/{head['id']}",
-            "license": "unknown",
+            "url": f"https://arxiv.org/abs/{head['id']}" + (f"v{version}" if head["version"] else ""),
+            "license": row.get("license", arxiv_metadata.UNKNOWN_LICENCE),
+            "license_url": row.get("license_url"),
+            "version": version,
+            "categories": row.get("categories"),
+            "doi": row.get("doi"),
+            "updated": row.get("updated"),
             "severity": severity_of(head["path"]),
             "path": head["path"],
         }
@@ -200,22 +252,27 @@ class Arxiv(FilteredCorpus):
         return read_member(archive, Member(**fields), self.max_document_bytes)
 
     def _finish(
-        self, head: dict[str, Any], size: int, metadata: dict[str, Any], conversions: list[Conversion]
+        self,
+        head: dict[str, Any],
+        row: dict[str, Any],
+        size: int,
+        metadata: dict[str, Any],
+        conversions: list[Conversion],
     ) -> Iterator[Outcome]:
         (conversion,) = conversions
-        identity = head["id"]
         front = {
-            "title": conversion.title,
+            "title": conversion.title or row.get("title"),
             "abstract": conversion.abstract,
-            "authors": list(conversion.authors),
+            "authors": row.get("authors") or list(conversion.authors),
         }
         metadata = {**{key: value for key, value in front.items() if value}, **metadata}
         document = Document(
-            id=identity,
+            id=head["id"],
             text=conversion.markdown,
             source=self.name,
             added=self.added,
-            created=head["created"],
+            created=row.get("created") or head["created"],
             metadata=metadata,
         )
-        yield self.filtered(document, conversion.markdown, conversion.counters, size)
+        counters = conversion.counters if row else {**conversion.counters, "papers without metadata": 1}
+        yield self.filtered(document, conversion.markdown, counters, size)

@@ -34,6 +34,8 @@ class Unit:
     """Bytes as stored."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the corpus found out about it, as JSON values (the site of a dump, for instance)."""
+    joins: bool = False
+    """Whether it only adds to the documents of other units: read whole under ``--limit``, no reason for more shards."""
 
 
 class Record(NamedTuple):
@@ -80,6 +82,8 @@ class Dropped:
     """Whether it counts against the error budget (``--max-failures``)."""
     show: bool = True
     """Whether it goes to the rejects; what lives on in another document does not."""
+    joins: bool = False
+    """Whether it comes from a unit that only adds to others: no part of what the error budget is a share of."""
 
 
 Outcome = Kept | Dropped

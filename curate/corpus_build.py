@@ -171,6 +171,7 @@ def default_shards(units: Sequence[Unit]) -> int:
         unit.size
         * max((factor for suffix, factor in _EXPANSION.items() if unit.urls[0].endswith(suffix)), default=1)
         for unit in units
+        if not unit.joins
     )
     return min(MAX_SHARDS, max(MIN_SHARDS, math.ceil(total / TARGET_SHARD_BYTES)))
 
@@ -342,24 +343,25 @@ def finish(job: Job) -> Manifest:
         raise ConservationError(
             f"{job.folder}: {split:,} records were split off but {accounting.read:,} reached a shard"
         )
-    if not accounting.read:
+    joined = sum((Counter(receipt.joined) for receipt in receipts), Counter[str]())
+    own = accounting.read - joined.total()
+    if not own:
         raise InputError(
             "no records in the inputs",
             file=", ".join(entry.path for entry in job.plan.inputs[:5]),
             remedy=f"Are these {job.plan.source} dumps?",
         )
     if not accounting.written and not job.settings.allow_empty:
-        reason, count = max(accounting.dropped.items(), key=lambda item: item[1])
+        reason, count = (Counter(accounting.dropped) - joined).most_common(1)[0]
         raise InputError(
-            f"no document is left: all {accounting.read:,} records were dropped, most of them "
-            f"({count:,}) as: {reason}",
+            f"no document is left: all {own:,} records were dropped, most of them ({count:,}) as: {reason}",
             file=storage.join(job.folder, REJECTS),
             remedy="Look at the rejects there; --allow-empty accepts it without converting again",
         )
     failures = sum(receipt.failures for receipt in receipts)
-    if failures > max(TOLERATED_FAILURES, job.settings.max_failures * accounting.read):
+    if failures > max(TOLERATED_FAILURES, job.settings.max_failures * own):
         raise InputError(
-            f"{failures:,} of {accounting.read:,} records failed, more than the budget of "
+            f"{failures:,} of {own:,} records failed, more than the budget of "
             f"{job.settings.max_failures:.2%} ({accounting.dropped})",
             file=storage.join(job.folder, REJECTS),
             field="--max-failures",

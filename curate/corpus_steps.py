@@ -50,12 +50,13 @@ def task_records(corpus: Corpus, units: Iterable[Unit], limit: int | None) -> It
     """Yield the records of several units in order, at most ``limit`` counted ones over all."""
     left = limit
     for unit in units:
-        for record in corpus.split(unit, left):
-            yield record
-            if left is not None and record.counted:
-                left -= 1
-        if left == 0:
-            return
+        if unit.joins:
+            yield from corpus.split(unit, None)
+        elif left != 0:
+            for record in corpus.split(unit, left):
+                yield record
+                if left is not None and record.counted:
+                    left -= 1
 
 
 class SplitUnits(beam.DoFn):

@@ -32,6 +32,8 @@ class Receipt(BaseModel):
     """The rejects file; none where nothing was rejected."""
     accounting: Accounting
     """Records read, written and dropped by reason."""
+    joined: dict[str, int] = Field(default_factory=dict)
+    """Those of the dropped records that come from units which only add to others."""
     failures: int = Field(default=0, ge=0)
     """Dropped records that count against the error budget."""
     source_bytes: int = Field(default=0, ge=0)
@@ -84,6 +86,7 @@ def write_shard(
     name = part_name(shard, shards)
     dropped: Counter[str] = Counter()
     counters: Counter[str] = Counter()
+    joined: Counter[str] = Counter()
     failures = source_bytes = 0
     url, rejects_url = storage.join(folder, name), storage.join(folder, REJECTS, name)
     rejected: list[bytes] = []
@@ -97,6 +100,7 @@ def write_shard(
                 continue
             dropped[outcome.reason] += outcome.records
             failures += outcome.records if outcome.failure else 0
+            joined[outcome.reason] += outcome.records if outcome.joins else 0
             if outcome.show:
                 rejected.append(_reject(outcome, source))
     rejects = None
@@ -111,6 +115,7 @@ def write_shard(
         file=_entry(folder, name, lines.documents, lines.text_bytes),
         rejects=rejects,
         accounting=Accounting(read=records, written=lines.documents, dropped=dict(sorted(dropped.items()))),
+        joined={reason: count for reason, count in sorted(joined.items()) if count},
         failures=failures,
         source_bytes=source_bytes,
         counters=dict(sorted(counters.items())),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tootsie.curate.arxiv import arxiv_id, severity_of
+from tootsie.curate.arxiv import parse_name, severity_of
 
 from .conftest import PROSE, page, write_zip
 
@@ -15,17 +15,18 @@ from .conftest import PROSE, page, write_zip
 @pytest.mark.parametrize(
     ("stem", "expected"),
     [
-        ("2404.00008", ("2404.00008", "2024-04")),
-        ("0704.0001", ("0704.0001", "2007-04")),
-        ("2404.00008v2", ("2404.00008v2", "2024-04")),
-        ("hep-th9901001", ("hep-th/9901001", "1999-01")),
-        ("math.GT_0309136", ("math.GT/0309136", "2003-09")),
-        ("2413.00001", ("2413.00001", None)),
-        ("yellowpaper", ("yellowpaper", None)),
+        ("2404.00008", ("2404.00008", None, "2024-04")),
+        ("0704.0001", ("0704.0001", None, "2007-04")),
+        ("2404.00008v2", ("2404.00008", 2, "2024-04")),
+        ("hep-th9901001", ("hep-th/9901001", None, "1999-01")),
+        ("hep-th9901001v12", ("hep-th/9901001", 12, "1999-01")),
+        ("math.GT_0309136", ("math.GT/0309136", None, "2003-09")),
+        ("2413.00001", ("2413.00001", None, None)),
+        ("yellowpaper", ("yellowpaper", None, None)),
     ],
 )
-def test_identifiers(stem: str, expected: tuple[str, str | None]) -> None:
-    assert arxiv_id(stem) == expected
+def test_identifiers(stem: str, expected: tuple[str, int | None, str | None]) -> None:
+    assert parse_name(stem) == expected
 
 
 def test_severity_from_folder_then_archive_name() -> None:
@@ -67,6 +68,22 @@ def _lines(path: Path) -> list[bytes]:
     from tootsie.datasets.storage import read_lines
 
     return list(read_lines(str(path)))
+
+
+def test_newest_version_of_a_paper_is_kept(curate, tmp_path: Path) -> None:
+    names = ["2404.00001v1", "2404.00001v10", "2404.00001v2", "2404.00002", "2404.00003v3"]
+    dump = write_zip(tmp_path / "a.zip", {f"e/{name}.html": page(f"Paper {name}") for name in names})
+    result = curate("arxiv", dump)
+    titles = {identity: document.metadata["title"] for identity, document in result.documents.items()}
+    assert titles == {
+        "2404.00001": "Paper 2404.00001v10",
+        "2404.00002": "Paper 2404.00002",
+        "2404.00003": "Paper 2404.00003v3",
+    }
+    assert result.dropped == {"older version": 2}
+    assert result.documents["2404.00003"].metadata["url"] == "https://arxiv.org/abs/2404.00003v3"
+    assert result.documents["2404.00003"].metadata["version"] == 3
+    assert "version" not in result.documents["2404.00002"].metadata
 
 
 def test_folder_and_single_pages(curate, tmp_path: Path) -> None:
