@@ -127,7 +127,11 @@ def stackexchange(
     unanswered: Annotated[str, typer.Option(help="Questions without answers: keep or drop.")] = "keep",
     comments: Annotated[str, typer.Option(help="Comments: keep or drop.")] = "drop",
     scores: Annotated[
-        str, typer.Option(help="Scores in the text: keep or drop (they stay in the metadata).")
+        str,
+        typer.Option(
+            help="Scores in the text: keep (before a post), after (it), shuffle (either, by thread) or drop. "
+            "They stay in the metadata."
+        ),
     ] = "keep",
     tags: Annotated[
         str, typer.Option(help="Tags in the text: keep or drop (they stay in the metadata).")
@@ -135,6 +139,27 @@ def stackexchange(
     authors: Annotated[
         str, typer.Option(help="Authors in the text: keep or drop (they stay in the metadata).")
     ] = "drop",
+    template: Annotated[
+        str,
+        typer.Option(
+            help="Layout of a thread: headings, labels, rules, dialogue, shuffle (one of them, by thread), "
+            "or a YAML file of your own.",
+            metavar="NAME|FILE",
+        ),
+    ] = "headings",
+    layout_seed: Annotated[int, typer.Option(help="Of --scores=shuffle and --template=shuffle.")] = 0,
+    min_question_score: Annotated[
+        int | None, typer.Option(help="Lowest score of a question that is kept.")
+    ] = None,
+    min_answer_score: Annotated[
+        int | None, typer.Option(help="Lowest score of an answer that is kept, but for the accepted one.")
+    ] = None,
+    max_answers: Annotated[
+        int | None, typer.Option(help="Most answers of a thread, the first in its order.", min=0)
+    ] = None,
+    truncated: Annotated[
+        str, typer.Option(help="A table that is cut off: fail, or keep the rows that are there.")
+    ] = "fail",
     site: Annotated[
         str | None, typer.Option(help="Host name of the site, where file names do not tell.")
     ] = None,
@@ -152,16 +177,23 @@ def stackexchange(
     overwrite: options.Overwrite = False,
 ) -> None:
     """Threads of StackExchange data dumps: 7z archives, folders or Posts.xml."""
-    from tootsie.curate.stackexchange import StackExchange
+    from tootsie.curate.stackexchange import SCORES, StackExchange
+    from tootsie.curate.stackexchange_layout import load_template
 
     corpus = StackExchange(
         added=options.date(added),
         max_document_bytes=max_document_bytes,
         unanswered=options.policy("--unanswered", unanswered),
         comments=options.policy("--comments", comments),
-        scores=options.policy("--scores", scores),
+        scores=options.choice("--scores", scores, SCORES),
         tags=options.policy("--tags", tags),
         authors=options.policy("--authors", authors),
+        template=load_template(template, authors=authors == "keep"),
+        layout_seed=layout_seed,
+        min_question_score=min_question_score,
+        min_answer_score=min_answer_score,
+        max_answers=max_answers,
+        truncated=options.choice("--truncated", truncated, ("fail", "keep")) == "keep",
         site=options.host(site),
     )
     _run(
