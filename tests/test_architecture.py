@@ -100,6 +100,7 @@ def test_no_module_outgrows_one_concept(project_root: Path) -> None:
 
 
 IMPORT_NAMES = {
+    "beautifulsoup4": "bs4",
     "dm-haiku": "haiku",
     "markdown-it-py": "markdown_it",
     "mdit-py-plugins": "mdit_py_plugins",

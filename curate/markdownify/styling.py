@@ -39,6 +39,8 @@ _DROPPED = frozenset(("script", "style", "template", "noscript", "title", "head"
 """Elements that ``strip`` and ``convert`` leave to their own rules: their text is not the page's, or is a formula."""
 _VOID = frozenset(("img", "hr", "br", "input", "wbr"))
 _BLOCKS = frozenset(blocks.BLOCK_TAGS) | {"table", "caption", "tr", "td", "th"}
+_SET_OFF = re.compile(r"p|div|article|section|h\d+|pre|table|dl|dt|dd|hr|figcaption|caption", re.ASCII)
+"""Elements around which the package leaves a blank line, besides lists and quotations."""
 
 
 class Heading(str):
@@ -160,9 +162,11 @@ def _end(root: Node, inwards: str, onwards: str, separator: str) -> str:
             return separator if inwards == "first_child" else "\n"
         elif node.tag == "blockquote":
             return "\n" if inwards == "first_child" else separator
-        elif node.tag in _BLOCKS and node.tag not in ("html", "body"):
+        elif node.tag is None or node.tag[0] == "-" or node.tag == "head":
+            pass
+        elif _SET_OFF.fullmatch(node.tag):
             return separator
-        elif node.tag is not None and node.tag[0] != "-" and node.tag != "head":
+        else:
             child = getattr(node, inwards)
             if child is not None:
                 node = child
