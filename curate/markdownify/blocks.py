@@ -7,6 +7,7 @@ from typing import Any
 
 from tootsie.curate.markdownify.inlines import drop, is_empty, is_hidden
 from tootsie.curate.markdownify.listings import pre
+from tootsie.curate.markdownify.options import References
 from tootsie.curate.markdownify.serializer import SKIP, Flow, Handler, Leave, Node, Serializer
 
 _INTERRUPTS = re.compile(r"[-+*] |1[.)] |`{3,}|>|#{1,6}(?: |$)|___$")
@@ -26,6 +27,8 @@ def container(serializer: Serializer, node: Node, attributes: dict[str, Any]) ->
         return SKIP
     if serializer.parts or serializer.flow.parts:
         serializer.flush()
+    if "id" in attributes and node.tag == "aside" and serializer.footnotes.is_text(attributes["id"]):
+        return open_note(serializer, attributes["id"])
     return _flush
 
 
@@ -113,9 +116,20 @@ def _is_block_place(serializer: Serializer) -> bool:
     return not serializer.flow.in_cell and serializer.flow.kind != "line"
 
 
+def _opens_footnotes(node: Node, attributes: dict[str, Any]) -> bool:
+    """Return whether a rule only sets off the footnotes, which go to the end of the document."""
+    parent = node.parent
+    return "footnotes" in (attributes.get("class") or "") or (
+        parent is not None and "footnotes" in (parent.attributes.get("class") or "")
+    )
+
+
 def rule(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<hr>``."""
     if _is_block_place(serializer):
+        if serializer.options.references is References.KEEP and _opens_footnotes(node, attributes):
+            serializer.flush()
+            return SKIP
         serializer.counters["rules"] += 1
         # In an item, --- would be the underline of a heading, and *** or --- after its marker a rule without item.
         serializer.block("___" if serializer.flow.kind == "item" else "---")
@@ -173,6 +187,8 @@ def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         serializer.counters["hidden_dropped"] += 1
         return SKIP
     flow = serializer.flow
+    if "id" in attributes and serializer.footnotes.is_text(attributes["id"]):
+        return open_note(serializer, attributes["id"])
     if flow.kind != "list":
         serializer.flush()
         if flow.kind == "line" or flow.indent >= serializer.limits.max_indent:
@@ -188,6 +204,16 @@ def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         return SKIP
     serializer.push("item")
     return _leave_item
+
+
+def open_note(serializer: Serializer, key: str) -> Leave:
+    """Collect what follows as the text of a footnote that was mentioned."""
+    serializer.push("note")
+
+    def leave(s: Serializer) -> None:
+        s.define_footnote(key, "\n\n".join(s.pop().blocks))
+
+    return leave
 
 
 def _adopt(serializer: Serializer, flow: Flow) -> None:

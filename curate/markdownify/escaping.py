@@ -14,7 +14,7 @@ _CJK_BREAK = re.compile(rf"(?<=[{_CJK}])[ \t\r]*\n[ \t\r\n]*(?=[{_CJK}])")
 SUSPECT = re.compile(r"[\\`*_\[\]<&~$]")
 """Text without any of these characters needs no escaping inside a line."""
 # One alternative for each character that can open markup, with the context in which it does.
-ENTITY = r"&(?=[A-Za-z][A-Za-z0-9]{1,31};|#[0-9]{1,7};|#[xX][0-9A-Fa-f]{1,6};)"
+ENTITY = r"&(?=[A-Za-z][A-Za-z0-9]{1,31};|#[0-9]{1,8};|#[xX][0-9A-Fa-f]{1,8};)"
 ESCAPES: dict[str, list[str]] = {
     "*": [r"(?<! )\*", r"\*(?! )"],
     "_": [r"(?<![^\W_])_", r"_(?![^\W_])"],

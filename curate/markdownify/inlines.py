@@ -7,8 +7,18 @@ from typing import Any
 
 from tootsie.curate.markdownify import formulas
 from tootsie.curate.markdownify.escaping import collapse, destination, escape_text, title_suffix
-from tootsie.curate.markdownify.options import Images, Links
-from tootsie.curate.markdownify.serializer import HTML_SPACE, SKIP, Handler, Leave, Node, Serializer
+from tootsie.curate.markdownify.footnotes import is_back_link
+from tootsie.curate.markdownify.options import Images, Links, References
+from tootsie.curate.markdownify.serializer import (
+    HTML_SPACE,
+    SKIP,
+    Flow,
+    Handler,
+    Leave,
+    Node,
+    Serializer,
+    text_of,
+)
 
 _TICKS = re.compile(r"`+")
 _UNSAFE_SCHEME = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)
@@ -73,6 +83,9 @@ def _script(which: str) -> Handler:
     return handler
 
 
+_raise = _script("sup")
+
+
 def _quotation(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave:
     serializer.inline("“")
     serializer.space = True
@@ -89,6 +102,8 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         serializer.counters["hidden_dropped"] += 1
         return SKIP
     href = attributes.get("href")
+    if href and href[0] == "#" and _footnote(serializer, node, attributes, href):
+        return SKIP
     if serializer.options.links is Links.TEXT or href is None or _UNSAFE_SCHEME.match(href):
         return None
     title = attributes.get("title")
@@ -106,6 +121,34 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         serializer.inline(f"[]({destination(href)}{title_suffix(title)})")
         return SKIP
     return serializer.open_inline("a", wrap)
+
+
+def _footnote(serializer: Serializer, node: Node, attributes: dict[str, Any], href: str) -> bool:
+    """Write a link within the page as a footnote's mark, or leave it out where it leads back from one."""
+    if serializer.options.references is not References.KEEP:
+        return False
+    key = serializer.footnotes.target(serializer.root, href)
+    if key is not None:
+        serializer.trim()
+        serializer.inline(f"[^{serializer.footnote(key)}]")
+        return True
+    flow: Flow | None = serializer.flow
+    while flow is not None and flow.kind != "note":
+        flow = flow.parent
+    if flow is None or not is_back_link(text_of(node), attributes.get("class")):
+        return False
+    serializer.counters["back_links_dropped"] += 1
+    return True
+
+
+def _superscript(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``<sup>``; around nothing but the mark of a footnote, it goes."""
+    child = node.first_child
+    if child is not None and child.tag == "a" and child.next is None:
+        href = child.attributes.get("href")
+        if href and href[0] == "#" and _footnote(serializer, child, child.attributes, href):
+            return SKIP
+    return _raise(serializer, node, attributes)
 
 
 def image(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -286,7 +329,7 @@ INLINE_TAGS: dict[str, Handler] = {
     "s": _emphasis("del"),
     "strike": _emphasis("del"),
     "sub": _script("sub"),
-    "sup": _script("sup"),
+    "sup": _superscript,
     "q": _quotation,
     "a": link,
     "img": image,

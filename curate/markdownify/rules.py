@@ -82,6 +82,7 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("headings", _K, _ALL, "A heading."),
     ("lists", _K, _ALL, "A list."),
     ("list_items", _K, _ALL, "Items of a list."),
+    ("back_links_dropped", _D, _ALL, "The link at the end of a footnote back to its mark."),
     ("tasks", _R, _ALL, "The checkbox at the start of a list item, as [ ] or [x]."),
     ("item_labels", _K, _ARXIV, "The label of an item that Markdown cannot number, kept as text."),
     ("item_numbers", _R, _ARXIV, "The number of an item, as the marker of the list."),

@@ -13,6 +13,7 @@ from typing import Any
 
 from tootsie.curate.markdownify import emphasis, formulas
 from tootsie.curate.markdownify.escaping import SUSPECT, collapse, escape_line_start, escape_text
+from tootsie.curate.markdownify.footnotes import Footnotes
 from tootsie.curate.markdownify.options import Dollars, Limits, Options
 
 Node = Any
@@ -79,7 +80,7 @@ class Serializer:
         self.flow = Flow("page", None)
         self.parts = self.flow.parts
         self.space = True
-        self.footnotes: dict[str, tuple[str, str | None]] = {}
+        self.footnotes = Footnotes()
         self.metadata: dict[str, str] = {}
         self.authors: list[str] = []
         self.title: str | None = None
@@ -217,6 +218,17 @@ class Serializer:
             last == "<" and (following.isalpha() or following in "/!?")
         ):
             self.parts[-1] = f"{previous[:-1]}\\{last}"
+
+    def footnote(self, key: str) -> str:
+        """Return the label of the footnote ``key``, numbering it at its first mention."""
+        if key not in self.footnotes:
+            self.counters["footnotes"] += 1
+        return self.footnotes.mention(key)
+
+    def define_footnote(self, key: str, text: str) -> None:
+        """Give the footnote ``key`` its text."""
+        self.footnote(key)
+        self.footnotes.define(key, text)
 
     def formula(self, tex: str, display: bool) -> None:
         """Add a formula: ``$…$`` in the line, ``$$…$$`` as a block of its own."""
@@ -381,24 +393,8 @@ class Serializer:
     def markdown(self) -> str:
         """Return the whole document: blocks, then footnotes; one final newline."""
         self.flush()
-        blocks = list(self.flow.blocks)
-        blocks += [
-            f"[^{label}]: " + text.replace("\n", "\n    ").replace("\n    \n", "\n\n")
-            for label, text in self.footnotes.values()
-            if text is not None
-        ]
+        blocks = self.flow.blocks + self.footnotes.blocks()
         return "\n\n".join(blocks) + "\n" if blocks else ""
-
-    def footnote(self, key: str, label: str | None = None) -> str:
-        """Return the label of the footnote ``key``, numbering it at its first mention."""
-        if key not in self.footnotes:
-            self.footnotes[key] = (label or str(len(self.footnotes) + 1), None)
-            self.counters["footnotes"] += 1
-        return self.footnotes[key][0]
-
-    def define_footnote(self, key: str, text: str) -> None:
-        """Give the footnote ``key`` its text."""
-        self.footnotes[key] = (self.footnote(key), text)
 
 
 def _leave_inline(serializer: Serializer) -> None:
