@@ -112,8 +112,8 @@ class Element:
         return name in self._node.attributes
 
     def get_attribute_list(self, name: str) -> list[Any]:
-        """Return an attribute as a list."""
-        value = self.get(name)
+        """Return an attribute as a list, an empty one where there is none."""
+        value = self.get(name, [])
         return value if isinstance(value, list) else [value]
 
     def __getitem__(self, name: str) -> Any:
