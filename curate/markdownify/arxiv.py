@@ -288,6 +288,11 @@ def _picture(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> 
     return None
 
 
+def _marked_as_math(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """What the source marks as a formula: a formula where it is one (``math``), otherwise text."""
+    return PASS if node.tag == "math" else transparent(serializer, node, attributes)
+
+
 def _error(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     serializer.counters["latexml_errors"] += 1
     return None
@@ -338,7 +343,7 @@ ARXIV_CLASSES: dict[str, Handler] = {
     "ltx_TOC": drop("contents_dropped"),
     "ltx_toclist": drop("contents_dropped"),
     "ltx_rdf": drop("metadata_dropped"),
-    "ltx_markedasmath": transparent,
+    "ltx_markedasmath": _marked_as_math,
     "package-alerts": drop("page_headers_dropped"),
     "ar5iv-footer": drop("page_footers_dropped"),
     "ltx_acknowledgements": front_matter.section_like("acknowledgements"),

@@ -74,6 +74,7 @@ def _script(which: str) -> Handler:
     """Sub- and superscripts: an HTML tag by default, since Markdown has none."""
 
     def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave | None:
+        serializer.counters["raised_or_lowered"] += 1
         mark = serializer.options.sub if which == "sub" else serializer.options.sup
         close = "</" + mark[1:] if mark.startswith("<") else mark
         return serializer.open_inline(
@@ -87,6 +88,7 @@ _raise = _script("sup")
 
 
 def _quotation(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave:
+    serializer.counters["quotation_marks"] += 1
     serializer.inline("“")
     serializer.space = True
 

@@ -59,8 +59,8 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("formulas_without_source", _K, _ALL, "A MathJax container without MathML: its characters stay as text."),
     ("formulas_pipes_rewritten", _R, _ALL, "\\| in a table cell, which GFM cannot hold, becomes \\Vert."),
     ("rendered_formulas_dropped", _D, _MATH, "The rendered copy of a formula whose source stands beside it."),
-    ("equations", _R, _ARXIV, "An equation environment of one row."),
-    ("equation_groups", _R, _ARXIV, "Rows of align, eqnarray, gather joined into one formula."),
+    ("equations", _K, _ARXIV, "An equation environment of one row."),
+    ("equation_groups", _K, _ARXIV, "Rows of align, eqnarray, gather joined into one formula."),
     ("equation_numbers", _R, _ARXIV, "An equation number, as \\tag{…}."),
     # tables
     ("tables_gfm", _K, _ALL, "A table written as GFM."),
@@ -74,6 +74,7 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("code_blocks", _K, _ALL, "Preformatted text, as a fenced block."),
     ("code_languages", _R, _ALL, "The language of a code block, as its info string."),
     ("code_spans", _K, _ALL, "Code in the line."),
+    ("line_numbers_dropped", _D, _ALL, "The column of line numbers beside a listing."),
     ("listings", _K, _ARXIV, "A listing of LaTeX, as a fenced block."),
     ("algorithms", _K, _ARXIV, "An algorithm, as lines with numbers and indentation."),
     ("listing_numbers_moved", _R, _ARXIV, "The number of an algorithm's line, written before the line."),
@@ -94,6 +95,9 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("theorems", _K, _ARXIV, "The title of a theorem, run in."),
     ("proofs", _K, _ARXIV, "The title of a proof, run in."),
     # inline
+    ("emphasis", _K, _ALL, "Emphasis, strong emphasis or struck text."),
+    ("raised_or_lowered", _K, _ALL, "A superscript or subscript."),
+    ("quotation_marks", _K, _ALL, "A quotation in the line, in quotation marks."),
     ("links", _K, _ALL, "A link."),
     ("images", _K, _ALL, "An image."),
     ("images_as_text", _K, _ALL, "An image replaced by its alternative text."),
@@ -157,6 +161,9 @@ RULES: Mapping[str, Rule] = {
 }
 NOT_SHOWN = frozenset(("scripts_dropped", "styles_dropped", "templates_dropped", "page_titles_set_aside"))
 """Rules for what no reader of the page sees in it."""
+
+LOST_BY: Mapping[str, str] = {"headings": "empty_sections_dropped", "reference_lists": "references_dropped"}
+"""By the rule that read a text, the rule that left it out later on."""
 
 
 def rules_of(profile: str | Profile) -> dict[str, Rule]:

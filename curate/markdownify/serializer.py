@@ -286,6 +286,7 @@ class Serializer:
 
     def open_emphasis(self, kind: str) -> Leave | None:
         """Open an ``em``, ``strong`` or ``del``; emphasis within emphasis of its kind is kept only where all is."""
+        self.counters["emphasis"] += 1
         return self.open_inline(kind, _EMPHASIS[kind], nests=self._exact)
 
     def close_inline(self) -> None:

@@ -5,18 +5,18 @@ Ordinary conversions pay nothing for it: the tracer wraps the handlers it is giv
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tootsie.curate.markdownify.conversion import DEFAULT_LIMITS, Conversion, convert_by
 from tootsie.curate.markdownify.options import Limits, Options, Profile
-from tootsie.curate.markdownify.rules import NOT_SHOWN, RULES, Effect
-from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
-from tootsie.curate.markdownify.source_tree import SourceTree
+from tootsie.curate.markdownify.provenance import Provenance, left_out
+from tootsie.curate.markdownify.rules import LOST_BY, NOT_SHOWN, RULES, Effect, rules_of
+from tootsie.curate.markdownify.serializer import Handler
+from tootsie.curate.markdownify.source_tree import SourceTree, cut
+from tootsie.curate.markdownify.tracer import UNNAMED, Tracer
 
-UNNAMED = "unnamed"
-"""Stands for a rule where text was left out and no rule said so: a fault of the converter."""
 _LOSES = (Effect.DROPPED, Effect.ASIDE)
 
 
@@ -30,6 +30,8 @@ class TraceLimits:
     """Characters of one dropped text."""
     max_excerpt: int = 80
     """Characters of the excerpt of an element."""
+    max_characters: int = 2**22
+    """Words of a page with more text are not followed into the Markdown: no spans, and only whole elements count as dropped."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Event:
     rule: str
     """Its name, a key of :data:`.RULES`."""
     effect: Effect
+    """What it did here; a rule that keeps text may yet drop some of it."""
     element: int
     """Number of the element in document order (:class:`.SourceTree`); -1 for the page as a whole."""
     path: str
@@ -47,6 +50,8 @@ class Event:
     """How the text of the element begins."""
     dropped: str
     """The text that this rule left out or set aside; empty where it left nothing out."""
+    span: tuple[int, int]
+    """Start and end in the Markdown of what the element became; empty where nothing of it is left."""
 
 
 @dataclass(frozen=True)
@@ -92,17 +97,7 @@ def trace(
 
     conversion, tracer = convert_by(engine, html, profile, limits, charset, options)
     tree = SourceTree.of(tracer.root)
-    events = [
-        Event(
-            rule=name,
-            effect=RULES[name].effect if name in RULES else Effect.DROPPED,
-            element=number,
-            path=tree.path(number),
-            excerpt=tree.text(number, bounds.max_excerpt) if number >= 0 else "",
-            dropped=tree.text(number, bounds.max_text) if drops else "",
-        )
-        for number, name, drops in tracer.applications(tree)
-    ]
+    events = _Events(tree, tracer, conversion, bounds).all()
     return Trace(conversion, tuple(events), tracer.omitted, tree)
 
 
@@ -120,113 +115,96 @@ def dropped_text(
     return trace(html, profile=profile, **options).dropped
 
 
-class _Tally(Counter[str]):
-    """Counters that tell the tracer which rule applied."""
+class _Events:
+    """The events of a trace, made from what the tracer noted."""
 
-    tracer: Tracer
+    def __init__(self, tree: SourceTree, tracer: Tracer, conversion: Conversion, bounds: TraceLimits) -> None:
+        self.tree = tree
+        self.bounds = bounds
+        numbers = tree.numbers
+        self.applied = [(numbers.get(node_id, -1), name) for node_id, name in tracer.applications]
+        self.drops = {numbers[key]: name for key, name in tracer.dropped.items() if key in numbers}
+        self.written = {numbers[key]: parts for key, parts in tracer.written.items() if key in numbers}
+        self.known = rules_of(tracer.options.profile)
+        self.rules: dict[int, list[str]] = defaultdict(list)
+        for number, name in self.applied:
+            self.rules[number].append(name)
+        short = sum(map(len, tree.texts)) <= bounds.max_characters
+        apart = {numbers[key] for key in tracer.flows if key in numbers}
+        self.provenance = Provenance(tree, self.written, apart, conversion.markdown) if short else None
 
-    def __setitem__(self, name: str, value: int) -> None:
-        grown = value > self.get(name, 0)
-        super().__setitem__(name, value)
-        if grown:
-            self.tracer.applied(name)
+    def all(self) -> list[Event]:
+        """Return every event in document order."""
+        events = []
+        told: set[int] = set()
+        for number, name in self.applied:
+            drops = self.drops.get(number) == name and number not in told
+            events.append(
+                self._event(number, name, self.tree.text(number, self.bounds.max_text) if drops else "")
+            )
+            if drops:
+                told.add(number)
+        for number, name in self.drops.items():
+            if number not in told and (text := self.tree.text(number, self.bounds.max_text)):
+                events.append(self._event(number, name, text))
+        events += self._lost_in_place() + self._lost_later()
+        return sorted(events, key=lambda event: event.element)
 
-
-class Tracer(Serializer):
-    """A serializer that notes which rule applied at which element."""
-
-    def __init__(
-        self,
-        options: Options,
-        limits: Limits,
-        tags: dict[str, Handler],
-        classes: dict[str, Handler],
-        max_events: int,
-    ) -> None:
-        super().__init__(
-            options,
-            limits,
-            {name: _traced(handler) for name, handler in tags.items()},
-            {name: _traced(handler) for name, handler in classes.items()},
+    def _event(self, number: int, rule: str, dropped: str) -> Event:
+        return Event(
+            rule=rule,
+            effect=RULES[rule].effect if rule in RULES else Effect.DROPPED,
+            element=number,
+            path=self.tree.path(number),
+            excerpt=self.tree.text(number, self.bounds.max_excerpt) if number >= 0 else "",
+            dropped=dropped,
+            span=self.provenance.span(number) if self.provenance and number >= 0 else (0, 0),
         )
-        self.max_events = max_events
-        self.omitted = 0
-        self.node_id = -1
-        """``mem_id`` of the element whose handler is running."""
-        self.writes = 0
-        """How often something was written; tells an element skipped in silence from one that was written at once."""
-        self._losing: str | None = None
-        """The rule by which the handler that is running leaves text out."""
-        self._applied: list[tuple[int, str]] = []
-        self._drops: dict[int, str] = {}
-        """``mem_id`` of an element that was left out, to the rule that did."""
-        tally = _Tally()
-        tally.tracer = self
-        self.counters = tally
 
-    def applied(self, name: str) -> None:
-        """Note that a rule applied at the element under way."""
-        if len(self._applied) < self.max_events:
-            self._applied.append((self.node_id, name))
-        else:
-            self.omitted += 1
-        if name in RULES and RULES[name].effect in _LOSES:
-            self._losing = name
+    def _lost_in_place(self) -> list[Event]:
+        """What a handler left out of an element that it wrote at once."""
+        events = []
+        for number, parts in self.written.items():
+            rules = self.rules[number]
+            if number in self.drops or not parts or _is_said_otherwise(parts, rules):
+                continue
+            if missing := left_out(self.tree, number, parts):
+                events.append(self._loss(number, rules[-1] if rules else UNNAMED, missing))
+        return events
 
-    def enter(self, handler: Handler, node: Node, attributes: dict[str, Any]) -> Any:
-        """Run a handler and note what it leaves out."""
-        outer, self.node_id = self.node_id, node.mem_id
-        count, omitted, writes = len(self._applied), self.omitted, self.writes
-        self._losing = None
-        result = handler(self, node, attributes)
-        if result is SKIP:
-            if self._losing is not None:
-                self._drops[self.node_id] = self._losing
-            elif writes == self.writes and count == len(self._applied) and omitted == self.omitted:
-                self._drops[self.node_id] = UNNAMED
-        elif callable(result):
-            result = self._leaving(result, self.node_id)
-        self.node_id = outer
-        return result
+    def _lost_later(self) -> list[Event]:
+        """What was read and went with the list, the cell or the heading it stood in."""
+        if self.provenance is None:
+            return []
+        events: list[Event] = []
+        for lost in self.provenance.lost():
+            number, rule = self._owner(lost.element)
+            last = events[-1] if events else None
+            if last is not None and (last.element, last.rule) == (number, rule):
+                joined = cut(f"{last.dropped} {lost.text}", self.bounds.max_text)
+                events[-1] = replace(last, dropped=joined)
+            else:
+                events.append(self._loss(number, rule, lost.text))
+        return events
 
-    def _leaving(self, leave: Leave, node_id: int) -> Leave:
-        def left(serializer: Serializer) -> None:
-            outer, self.node_id = self.node_id, node_id
-            leave(serializer)
-            self.node_id = outer
+    def _owner(self, number: int) -> tuple[int, str]:
+        """Return the rule that answers for text lost in an element: the nearest that drops, else the nearest."""
+        nearest = None
+        for outer in self.tree.ancestors(number):
+            for name in self.rules.get(outer, ()):
+                later = LOST_BY.get(name, name)
+                if later in self.known and RULES[later].effect in _LOSES:
+                    return outer, later
+                nearest = nearest or (outer, name)
+        return nearest or (number, UNNAMED)
 
-        return left
-
-    def applications(self, tree: SourceTree) -> list[tuple[int, str, bool]]:
-        """Return ``(element, rule, whether it dropped the element)`` in document order."""
-        noted = [(tree.numbers.get(node_id, -1), name) for node_id, name in self._applied]
-        drops = {
-            tree.numbers[node_id]: name for node_id, name in self._drops.items() if node_id in tree.numbers
-        }
-        found = [(number, name, drops.get(number) == name) for number, name in noted]
-        known = {number for number, _, dropped in found if dropped}
-        found += [
-            (number, name, True)
-            for number, name in drops.items()
-            if number not in known and tree.text(number, 1)
-        ]
-        return sorted(found, key=lambda entry: entry[0])
-
-    def text(self, text: str | None) -> None:  # noqa: D102
-        self.writes += bool(text and text.strip())
-        super().text(text)
-
-    def inline(self, markdown: str) -> None:  # noqa: D102
-        self.writes += 1
-        super().inline(markdown)
-
-    def block(self, text: str) -> None:  # noqa: D102
-        self.writes += 1
-        super().block(text)
+    def _loss(self, number: int, rule: str, text: str) -> Event:
+        event = self._event(number, rule, cut(text, self.bounds.max_text))
+        return event if event.effect in _LOSES else replace(event, effect=Effect.DROPPED)
 
 
-def _traced(handler: Handler) -> Handler:
-    def apply(serializer: Any, node: Node, attributes: dict[str, Any]) -> Any:
-        return serializer.enter(handler, node, attributes)
-
-    return apply
+def _is_said_otherwise(parts: list[str], rules: list[str]) -> bool:
+    """Return whether Markdown expresses an element by other words than its own: as a formula, as the mark of a note."""
+    return all(part.startswith("[^") for part in parts) or (
+        bool(rules) and all(RULES[name].effect is Effect.REWRITTEN for name in rules)
+    )

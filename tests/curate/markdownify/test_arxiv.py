@@ -70,6 +70,15 @@ def note(number: str, text: str, role: str = "footnote") -> str:
     )
 
 
+def test_math_that_the_source_marks_as_math_is_a_formula_like_any_other() -> None:
+    html = (
+        '<p>of <math class="ltx_markedasmath" alttext="k"><semantics><mi>k</mi>'
+        '<annotation encoding="application/x-tex">k</annotation></semantics></math> and '
+        '<span class="ltx_text ltx_markedasmath">so</span></p>'
+    )
+    assert markdownify(html, profile="arxiv") == "of $k$ and so\n"
+
+
 def test_footnotes_leave_the_sentence_whole() -> None:
     html = f"<p>Forbidden {note('1', 'Some <b>lines</b>.')} lines{note('2', 'Two.')}.</p>"
     assert (

@@ -337,7 +337,7 @@ def test_the_result_tells_title_counters_and_language() -> None:
     )
     assert conversion.title == "A b"
     assert conversion.metadata == {"language": "fr"}
-    assert conversion.counters == {"headings": 1, "page_titles_set_aside": 1}
+    assert conversion.counters == {"emphasis": 1, "headings": 1, "page_titles_set_aside": 1}
     assert convert("x").counters == {}
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tootsie.curate.markdownify import convert
-from tootsie.curate.markdownify.trace import UNNAMED, TraceLimits, dropped_text, trace
+from tootsie.curate.markdownify.trace import TraceLimits, dropped_text, trace
+from tootsie.curate.markdownify.tracer import UNNAMED
 
 FOLDERS = [("ar5iv", "arxiv"), ("wikipedia", "wikipedia"), ("web", "web")]
 
@@ -31,6 +32,30 @@ FOLDERS = [("ar5iv", "arxiv"), ("wikipedia", "wikipedia"), ("web", "web")]
             {"profile": "arxiv"},
             [("authors_set_aside", "A. Uthor")],
         ),
+        # Text that is read and goes later on, with the list, section or cell it stands in.
+        (
+            '<p>A</p><ol class="references"><li><span class="mw-reference-text">Never mentioned</span> stray</li></ol>',
+            {"profile": "wikipedia"},
+            [("references_dropped", "stray"), ("references_dropped", "Never mentioned")],
+        ),
+        (
+            "<p>Kept</p><h2>Nothing follows</h2>",
+            {"profile": "wikipedia"},
+            [("empty_sections_dropped", "Nothing follows")],
+        ),
+        (
+            "<table><tr><th>A<th hidden>Not shown<tr><td>1<td>2</table>",
+            {},
+            [("hidden_dropped", "Not shown")],
+        ),
+        # Markup inside a word, moved notes and repeated words are no losses.
+        ("<p>un<b>believ</b>able <code>a</code>s H<sub>2</sub>O a a a b", {}, []),
+        (
+            "<p>snake_case *star* [1] <a href='/long/path'>x</a>y 5 &lt; 6</p><pre>&lt;p&gt; a[1] `x`</pre>",
+            {},
+            [],
+        ),
+        ("<p>漢字<b>かな</b>まじり文</p>", {}, []),
     ],
 )
 def test_dropped_text_is_given_with_the_rule_that_dropped_it(
@@ -62,6 +87,34 @@ def test_real_pages_convert_as_without_a_trace_and_drop_nothing_without_a_name(
         traced = trace(page, profile=profile)
         assert traced.conversion == convert(page, profile=profile), path
         assert [event for event in traced.events if event.rule == UNNAMED] == [], path
+
+
+@pytest.mark.parametrize(
+    ("html", "element", "markdown"),
+    [
+        ("<p>one two</p><p>one <b>two</b></p>", "p > b", "two"),
+        ("<p>a</p><p>see <a href='/u'>the link</a></p>", "p > a", "the link"),
+        ("<p>let <math alttext='x^{2}'></math> be</p>", "p > math", "x^{2"),
+        ("<ul><li>x<li>y</ul>", "html > body > ul", "x\n- y"),
+    ],
+)
+def test_an_event_tells_what_the_element_became(html: str, element: str, markdown: str) -> None:
+    traced = trace(html)
+    [event] = {event.span for event in traced.events if event.path.endswith(element)}
+    assert traced.conversion.markdown[slice(*event)] == markdown
+
+
+def test_what_was_left_out_has_an_empty_span_where_it_would_have_stood() -> None:
+    traced = trace("<p>before <button>Save</button>after</p>")
+    [event] = traced.events
+    assert traced.conversion.markdown[: event.span[0]] == "before"
+    assert event.span[0] == event.span[1]
+
+
+def test_a_page_too_long_to_align_still_names_whole_elements() -> None:
+    traced = trace("<h1>Title</h1><button>Save</button>", trace_limits=TraceLimits(max_characters=5))
+    assert traced.dropped == [("forms_dropped", "Save")]
+    assert {event.span for event in traced.events} == {(0, 0)}
 
 
 def test_a_trace_is_bounded() -> None:
