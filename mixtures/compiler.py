@@ -13,7 +13,6 @@ from tootsie.datasets.provenance import code_version
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.changes import INHERITED, list_changes
 from tootsie.mixtures.duration import Duration, Unit
-from tootsie.mixtures.learning_rate import LearningRate, Shape
 from tootsie.mixtures.measured import Measured, check_caches, measured_cache, measured_card, plan_dataset
 from tootsie.mixtures.plan import (
     MAX_PHASE_LENGTH,
@@ -24,9 +23,11 @@ from tootsie.mixtures.plan import (
     PlanPhase,
     add_counts,
 )
+from tootsie.mixtures.rates import compile_rate, whole_steps
 from tootsie.mixtures.shares import asked_shares, phase_sequences
-from tootsie.mixtures.spec import LearningRateSpec, Spec
+from tootsie.mixtures.spec import Spec
 from tootsie.mixtures.spec_file import load_spec
+from tootsie.mixtures.transition import blend, progress, split_steps
 from tootsie.tokenize.ledger import load_ledger
 
 
@@ -142,34 +143,78 @@ class _Compiler:
     ) -> None:
         self.spec, self.source = spec, source
         self.windows = {name: cache.tokens // spec.sequence_length for name, cache in caches.items()}
-        self.asked = {
-            name: asked_shares(mixture, spec.datasets, caches) for name, mixture in spec.mixtures.items()
-        }
+        self.asked = {name: self._asked(name, caches) for name in spec.mixtures}
         self.phases: list[PlanPhase] = []
         self.changes: list[Change] = []
         self.notes: list[str] = []
         self._owed: dict[str, Fraction] = {}
+        self._mixture = ""
+        self._first_part: dict[int, int] = {}
+        self._steps: dict[int, int] = {}
+
+    def _asked(self, mixture: str, caches: Mapping[str, Measured]) -> dict[str, int]:
+        try:
+            return asked_shares(mixture, self.spec, caches)
+        except ValueError as error:
+            raise self.source.error(
+                str(error), ("mixtures", mixture), remedy="See docs/mixtures.md, Shares"
+            ) from None
 
     def add_phase(self, index: int) -> None:
         phase, before = self.spec.phases[index], self.phases[-1] if self.phases else None
-        start = before.end if before else 0
-        first_step = before.end_step if before else 0
-        carried = add_counts(before.carried, before.sequences) if before else {}
-        mixture = phase.mixture or (before.mixture if before else "")
+        mixture = phase.mixture or self._mixture
         batch_size = phase.batch_size or (before.batch_size if before else 0)
         asked = self.asked[mixture]
-        steps, sequences = self._length(index, start, first_step, batch_size, asked, carried)
+        steps, sequences = self._length(index, batch_size, asked)
+        ramp = self._ramp(index, mixture, batch_size, steps)
+        ramped = sum(part_steps for _, _, _, part_steps in ramp)
+        if ramp and steps > ramped:
+            sequences = self._sequences(("phases", index), asked, (steps - ramped) * batch_size)
+        settings = self._settings(index, before, steps, batch_size)
+        for name, label, shares, part_steps in ramp:
+            drawn = self._sequences(("phases", index, "transition"), shares, part_steps * batch_size)
+            self._append(index, name, label, shares, part_steps, batch_size, drawn, settings)
+        if steps > ramped:
+            self._append(index, phase.name, mixture, asked, steps - ramped, batch_size, sequences, settings)
+        self._mixture = mixture
+        if before is not None:
+            changes = list_changes(before, self.phases[-1])
+            if phase.transition is not None:
+                how = phase.transition.through or phase.transition.shape.value
+                over = f"{how} over {ramped:,} steps"
+                changes.append(Change(phase=phase.name, field="transition", before=None, after=over))
+            self.changes += [change.model_copy(update={"phase": phase.name}) for change in changes]
+
+    def _append(
+        self,
+        index: int,
+        name: str,
+        mixture: str,
+        asked: dict[str, int],
+        steps: int,
+        batch_size: int,
+        sequences: dict[str, int],
+        settings: PhaseSettings,
+    ) -> None:
+        """Add a phase of the plan: a phase of the spec, or a part of its ramp."""
+        before = self.phases[-1] if self.phases else None
+        start, first_step = (before.end, before.end_step) if before else (0, 0)
+        carried = add_counts(before.carried, before.sequences) if before else {}
         self._check_epochs(index, carried, sequences)
         length = steps * batch_size
-        for name, weight in asked.items():
+        for dataset, weight in asked.items():
             if weight * length < WEIGHT_TOTAL:
                 self.notes.append(
-                    f"phase {phase.name!r}: {name} asks for {weight * length / WEIGHT_TOTAL:.2g} of a sequence, "
-                    f"draws {sequences[name]}"
+                    f"phase {name!r}: {dataset} asks for {weight * length / WEIGHT_TOTAL:.2g} of a sequence, "
+                    f"draws {sequences[dataset]}"
                 )
+        begun = sum(phase.steps for phase in self.phases[self._first_part[index] :])
+        if begun or steps != self._steps[index]:
+            rate = settings.learning_rate.part(begun, self._steps[index])
+            settings = settings.model_copy(update={"learning_rate": rate})
         self.phases.append(
             PlanPhase(
-                name=phase.name,
+                name=name,
                 mixture=mixture,
                 start=start,
                 end=start + length,
@@ -180,28 +225,51 @@ class _Compiler:
                 sequences=sequences,
                 asked=asked,
                 carried=carried,
-                settings=self._settings(index, before, steps, batch_size),
+                settings=settings,
             )
         )
-        for name in {**self._owed, **asked}:
-            due = Fraction(asked.get(name, 0) * length, WEIGHT_TOTAL) - sequences.get(name, 0)
-            self._owed[name] = self._owed.get(name, Fraction(0)) + due
-        if before is not None:
-            self.changes += list_changes(before, self.phases[-1])
+        for dataset in {**self._owed, **asked}:
+            due = Fraction(asked.get(dataset, 0) * length, WEIGHT_TOTAL) - sequences.get(dataset, 0)
+            self._owed[dataset] = self._owed.get(dataset, Fraction(0)) + due
+
+    def _ramp(
+        self, index: int, mixture: str, batch_size: int, steps: int
+    ) -> list[tuple[str, str, dict[str, int], int]]:
+        """Return the parts of a phase's transition: name, mixture, shares, steps."""
+        phase = self.spec.phases[index]
+        self._first_part[index], self._steps[index] = len(self.phases), steps
+        transition = phase.transition
+        if transition is None:
+            return []
+        at: Path = ("phases", index, "transition")
+        over = math.ceil(whole_steps(transition.over, self.spec.sequence_length, batch_size))
+        if over > steps:
+            raise self.source.error(
+                f"the transition ({over:,} steps) is longer than the phase ({steps:,} steps)",
+                (*at, "over"),
+                str(transition.over),
+                "Make it shorter, or the phase longer",
+            )
+        if transition.through is not None:
+            return [(f"{phase.name} (bridge)", transition.through, self.asked[transition.through], over)]
+        old, new = self.asked[self._mixture], self.asked[mixture]
+        pieces = split_steps(over, transition.parts)
+        parts, done = [], 0
+        for number, size in enumerate(pieces):
+            share = progress(transition.shape, Fraction(2 * done + size, 2 * over))
+            name = f"{phase.name} (ramp {number + 1}/{len(pieces)})"
+            label = f"{self._mixture} to {mixture}, {float(share):.1%}"
+            parts.append((name, label, blend(old, new, share), size))
+            done += size
+        return parts
 
     # ----------------------------------------------------------------------------------------------- length
 
-    def _length(
-        self,
-        index: int,
-        start: int,
-        first_step: int,
-        batch_size: int,
-        asked: dict[str, int],
-        carried: dict[str, int],
-    ) -> tuple[int, dict[str, int]]:
+    def _length(self, index: int, batch_size: int, asked: dict[str, int]) -> tuple[int, dict[str, int]]:
         """Return the whole steps of a phase, and the sequences that it draws."""
-        phase = self.spec.phases[index]
+        phase, before = self.spec.phases[index], self.phases[-1] if self.phases else None
+        start, first_step = (before.end, before.end_step) if before else (0, 0)
+        carried = add_counts(before.carried, before.sequences) if before else {}
         absolute = phase.until is not None
         duration = phase.until if phase.until is not None else phase.length
         assert duration is not None
@@ -300,66 +368,9 @@ class _Compiler:
 
     def _settings(self, index: int, before: PlanPhase | None, steps: int, batch_size: int) -> PhaseSettings:
         phase = self.spec.phases[index]
-        rate = self._learning_rate(index, before, steps, batch_size)
+        rate = compile_rate(self.spec, self.source, index, before, steps, batch_size, self.notes)
         given = {name: getattr(phase, name) for name in INHERITED if name in phase.model_fields_set}
         if before is None:
             return PhaseSettings(learning_rate=rate, **given)
         inherited = {name: getattr(before.settings, name) for name in INHERITED}
         return PhaseSettings(learning_rate=rate, **(inherited | given))
-
-    def _learning_rate(
-        self, index: int, before: PlanPhase | None, steps: int, batch_size: int
-    ) -> LearningRate:
-        given = self.spec.phases[index].learning_rate or LearningRateSpec()
-        at: Path = ("phases", index, "learning_rate")
-        reached = None if before is None else before.settings.learning_rate.end
-        start = given.start if given.start is not None else reached
-        if start is None:
-            raise self.source.error(
-                "the first phase needs a rate to start from", at, remedy="Write 'from: 1e-3'"
-            )
-        if start == 0:
-            raise self.source.error(
-                "the phase before ended at 0", at, remedy="Write 'from: …' and 'jump: true'"
-            )
-        warmup = self._whole_steps(given.warmup, (*at, "warmup"), batch_size)
-        decay = self._whole_steps(given.decay, (*at, "decay"), batch_size)
-        if warmup + decay > steps:
-            raise self.source.error(
-                f"warm-up ({warmup:,} steps) and decay ({decay:,} steps) are longer than the phase ({steps:,} steps)",
-                at,
-                remedy="Make them shorter, or the phase longer",
-            )
-        if warmup == steps and given.shape is not Shape.CONSTANT:
-            raise self.source.error("the warm-up leaves no step for the decay", at, remedy="Make it shorter")
-        warmup_from = 0.0
-        if warmup:
-            warmup_from = given.warmup_from if given.warmup_from is not None else reached or 0.0
-        first = warmup_from if warmup else start
-        if reached is not None and not math.isclose(first, reached, rel_tol=1e-6) and not given.jump:
-            assert before is not None
-            raise self.source.error(
-                f"the learning rate jumps from {reached:g}, where phase {before.name!r} ends, to {first:g}",
-                at,
-                remedy="Write 'jump: true' if that is meant, leave 'from' out to go on from there, or add 'warmup'",
-            )
-        return LearningRate(
-            shape=given.shape,
-            start=start,
-            end=start if given.end is None else given.end,
-            warmup_steps=warmup,
-            warmup_from=warmup_from,
-            decay_steps=decay or None,
-        )
-
-    def _whole_steps(self, duration: Duration | None, at: Path, batch_size: int) -> int:
-        if duration is None:
-            return 0
-        exact = duration.amount
-        if duration.unit is Unit.TOKENS:
-            exact /= self.spec.sequence_length
-        if duration.unit is not Unit.STEPS:
-            exact /= batch_size
-        if math.ceil(exact) != exact:
-            self.notes.append(f"{at[-1]} of {duration} is rounded up to {math.ceil(exact):,} steps")
-        return math.ceil(exact)

@@ -152,7 +152,7 @@ def plan_dataset(name: str, spec: Spec, cache: Measured) -> PlanDataset:
         f"{mixture}/{group}"
         for mixture, mixed in spec.mixtures.items()
         for group, part in mixed.groups.items()
-        if name in part.datasets
+        if part is not None and name in part.datasets
     ]
     return PlanDataset(
         name=name,

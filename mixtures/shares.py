@@ -8,41 +8,115 @@ from fractions import Fraction
 from tootsie.mixtures.apportionment import largest_remainder
 from tootsie.mixtures.measured import Measured
 from tootsie.mixtures.plan import WEIGHT_TOTAL
-from tootsie.mixtures.spec import By, DatasetSpec, GroupSpec, MixtureSpec
+from tootsie.mixtures.spec import By, DatasetSpec, GroupSpec, Spec
 
 
 def natural_weights(
-    group: GroupSpec, datasets: Mapping[str, DatasetSpec], ledgers: Mapping[str, Measured]
+    group: GroupSpec, datasets: Mapping[str, DatasetSpec], measured: Mapping[str, Measured]
 ) -> dict[str, Fraction]:
-    """Return the weight of each dataset of a group: what its ledger measured (or the spec's weight) × oversampling."""
+    """Return the weight of each dataset of a group: what was measured (or the spec's weight) × oversampling.
+
+    Raises:
+      ValueError: a dataset's card does not say how many bytes or documents it has.
+    """
     weights = {}
     for name, member in group.datasets.items():
         if group.by is By.WEIGHT:
-            measured = member.weight if member is not None and member.weight is not None else Fraction(1)
+            size = member.weight if member is not None and member.weight is not None else Fraction(1)
         else:
-            measured = Fraction(getattr(ledgers[name], group.by.value))
+            size = Fraction(getattr(measured[name], group.by.value))
+            if not size:
+                raise ValueError(f"the card of {name!r} does not say how many {group.by.value} it has")
         factor = datasets[name].oversample * (member.oversample if member is not None else 1)
-        weights[name] = measured * factor
+        weights[name] = size * factor
     return weights
 
 
-def asked_shares(
-    mixture: MixtureSpec, datasets: Mapping[str, DatasetSpec], ledgers: Mapping[str, Measured]
-) -> dict[str, int]:
+def group_shares(
+    group: GroupSpec, datasets: Mapping[str, DatasetSpec], measured: Mapping[str, Measured]
+) -> dict[str, Fraction]:
+    """Return the part of each dataset in its group, exactly; they add up to 1.
+
+    Raises:
+      ValueError: as :func:`natural_weights`, or the floors leave nothing for the others.
+    """
+    weights = natural_weights(group, datasets, measured)
+    floors = {
+        name: member.at_least
+        for name, member in group.datasets.items()
+        if member is not None and member.at_least is not None
+    }
+    held: dict[str, Fraction] = {}
+    while True:
+        # Lifting one to its floor takes from the others, which may then need lifting too.
+        rest = 1 - sum(held.values(), Fraction(0))
+        free = {name: weight for name, weight in weights.items() if name not in held}
+        if (rest <= 0 and free) or rest < 0:
+            raise ValueError(f"the floors of {', '.join(held)} leave nothing for the others")
+        total = sum(free.values(), Fraction(0))
+        shares = {name: rest * weight / total for name, weight in free.items()}
+        low = {name: floors[name] for name in free if name in floors and shares[name] < floors[name]}
+        if not low:
+            return {name: held.get(name, shares.get(name, Fraction(0))) for name in weights}
+        held |= low
+
+
+def exact_shares(
+    name: str, spec: Spec, measured: Mapping[str, Measured], resolved: dict[str, dict[str, Fraction]]
+) -> dict[str, Fraction]:
+    """Return the share of each dataset in a mixture, exactly; mixtures done before are kept in ``resolved``.
+
+    Raises:
+      ValueError: as :func:`group_shares`.
+    """
+    if name not in resolved:
+        groups, combine = composition(name, spec)
+        shares: dict[str, Fraction] = {}
+        parts: list[tuple[Fraction, dict[str, Fraction]]] = []
+        if combine:
+            parts = [
+                (share, exact_shares(other, spec, measured, resolved)) for other, share in combine.items()
+            ]
+        else:
+            weights = {
+                key: sum(natural_weights(group, spec.datasets, measured).values(), Fraction(0))
+                for key, group in groups.items()
+            }
+            everything = sum(weights.values(), Fraction(0))
+            for key, group in groups.items():
+                share = group.share if group.share is not None else weights[key] / everything
+                parts.append((share, group_shares(group, spec.datasets, measured)))
+        for share, inside in parts:
+            for dataset, part in inside.items():
+                shares[dataset] = shares.get(dataset, Fraction(0)) + share * part
+        resolved[name] = shares
+    return resolved[name]
+
+
+def composition(name: str, spec: Spec) -> tuple[dict[str, GroupSpec], dict[str, Fraction]]:
+    """Return the groups of a mixture and the mixtures that it combines (one of the two is empty), what it extends included."""
+    mixture = spec.mixtures[name]
+    groups: dict[str, GroupSpec] = {}
+    combine: dict[str, Fraction] = {}
+    if mixture.extends is not None:
+        groups, combine = composition(mixture.extends, spec)
+    changed = groups | mixture.groups
+    return {key: group for key, group in changed.items() if group is not None}, combine | mixture.combine
+
+
+def asked_shares(name: str, spec: Spec, measured: Mapping[str, Measured]) -> dict[str, int]:
     """Return the share of each dataset in units of 1/2**62, in the order of the mixture; none is 0, they add up to 2**62.
 
     Exact fractions are rounded once, by largest remainder.
+
+    Raises:
+      ValueError: as :func:`group_shares`.
     """
-    weights = {group: natural_weights(part, datasets, ledgers) for group, part in mixture.groups.items()}
-    everything = sum(sum(part.values()) for part in weights.values())
-    quotas: dict[str, Fraction] = {}
-    for group, part in mixture.groups.items():
-        total = Fraction(sum(weights[group].values()))
-        share = part.share if part.share is not None else total / everything
-        for name, weight in weights[group].items():
-            quotas[name] = share * weight / total * WEIGHT_TOTAL
-    counts = largest_remainder(list(quotas.values()), WEIGHT_TOTAL, [1] * len(quotas))
-    return dict(zip(quotas, counts, strict=True))
+    shares = exact_shares(name, spec, measured, {})
+    counts = largest_remainder(
+        [share * WEIGHT_TOTAL for share in shares.values()], WEIGHT_TOTAL, [1] * len(shares)
+    )
+    return dict(zip(shares, counts, strict=True))
 
 
 def phase_sequences(asked: Mapping[str, int], length: int, owed: Mapping[str, Fraction]) -> dict[str, int]:

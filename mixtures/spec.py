@@ -104,6 +104,8 @@ class MemberSpec(_Section):
     """Factor on its natural weight, here only; multiplies with that of the dataset."""
     weight: Amount | None = None
     """Its weight within a group ``by: weight``."""
+    at_least: Amount | None = None
+    """Floor: the least part of the group's share that it gets; the others give way in proportion."""
 
 
 class GroupSpec(_Section):
@@ -131,10 +133,64 @@ class GroupSpec(_Section):
 
 
 class MixtureSpec(_Section):
-    """What a phase draws."""
+    """What a phase draws: groups of datasets, or other mixtures combined by name, or another mixture changed."""
 
-    groups: dict[Name, GroupSpec] = Field(min_length=1)
-    """By name."""
+    groups: dict[Name, GroupSpec | None] = {}
+    """By name. ``null`` takes away a group of the mixture that this one extends."""
+    combine: dict[Name, Amount] = {}
+    """Parts of other mixtures, by their names; the parts add up to 1."""
+    extends: Name | None = None
+    """A mixture whose groups (or parts) this one starts from; those of the same name are replaced."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> MixtureSpec:
+        if self.groups and self.combine:
+            raise ValueError("a mixture has 'groups' of datasets or combines mixtures, not both")
+        if not self.groups and not self.combine and self.extends is None:
+            raise ValueError("a mixture has 'groups: …', 'combine: …' or 'extends: …'")
+        return self
+
+
+class Scale(StrEnum):
+    """How the learning rate follows the batch size."""
+
+    SQRT = "sqrt"
+    """By the square root of the ratio of the batch sizes."""
+    LINEAR = "linear"
+    """By the ratio."""
+
+
+class CycleSpec(_Section):
+    """Cycles of the learning rate (WSD-S): each stays at ``from`` and decays to ``to`` at its end."""
+
+    every: DurationField
+    """Length of a cycle."""
+    decay: DurationField
+    """Length of the decay at its end."""
+    until: DurationField | None = None
+    """Where cycles of the next kind begin, counted from the start of the run; not for the last."""
+
+
+class Form(StrEnum):
+    """How shares go over from one mixture to the next."""
+
+    LINEAR = "linear"
+    """In a straight line."""
+    COSINE = "cosine"
+    """Slowly at both ends: (1 − cos πx)/2."""
+
+
+class TransitionSpec(_Section):
+    """A gradual change of the mixture at the beginning of a phase, instead of a hard switch."""
+
+    over: DurationField
+    """How long it takes."""
+    shape: Form = Form.LINEAR
+    """Of the ramp."""
+    parts: Annotated[int, Field(gt=1, le=1000, strict=True)] = 20
+    """Stretches of equal length and constant shares that the ramp is planned in."""
+    through: Name | None = None
+    """A mixture that is drawn all the while instead of a ramp: a bridge."""
 
 
 class LearningRateSpec(_Section):
@@ -154,6 +210,10 @@ class LearningRateSpec(_Section):
     """Rate before the rise; absent: where the phase before ended, in the first phase 0."""
     decay: DurationField | None = None
     """Length of the decay at the end of the phase; absent: all of it."""
+    cycles: Annotated[list[CycleSpec], Field(min_length=1)] | None = None
+    """Repeated decays (WSD-S), one entry for each length of cycle."""
+    scale: Scale | None = None
+    """The rate before the decay is that of the phase before, scaled with the batch size; instead of ``from``."""
     jump: bool = Field(default=False, strict=True)
     """Acknowledges that the rate does not start where the phase before ended."""
 
@@ -172,6 +232,12 @@ class LearningRateSpec(_Section):
             raise ValueError(f"a {self.shape.value} rate needs 'to', the rate at the end of the phase")
         if self.end == 0 and self.shape in (Shape.INVERSE, Shape.INVERSE_SQRT):
             raise ValueError(f"an {self.shape.value} decay cannot reach 0; write a small rate")
+        if self.cycles is not None and (self.shape is Shape.CONSTANT or self.decay is not None):
+            raise ValueError(
+                "cycles need a shape that decays (for example 'inverse') and have a 'decay' of their own"
+            )
+        if self.scale is not None and self.start is not None:
+            raise ValueError("the rate is either 'from: …' or scaled from the phase before, not both")
         if self.warmup is None and self.warmup_from is not None:
             raise ValueError("'warmup_from' needs 'warmup', how long the rise takes")
         return self
@@ -190,6 +256,8 @@ class PhaseSpec(_Section):
     """How long it lasts. Either this or ``until``."""
     batch_size: Annotated[int, Field(gt=0, le=MAX_BATCH_SIZE, strict=True)] | None = None
     """Sequences in a step."""
+    transition: TransitionSpec | None = None
+    """How the mixture changes from that of the phase before; absent: at once."""
     learning_rate: LearningRateSpec | None = None
     """Absent: constant at the rate where the phase before ended."""
     weight_decay: Real | None = None

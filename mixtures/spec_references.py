@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tootsie.datasets.yaml_model import nearest
 from tootsie.datasets.yaml_source import Path, YamlSource
-from tootsie.mixtures.duration import Unit
-from tootsie.mixtures.spec import By, MixtureSpec, Spec
+from tootsie.mixtures.duration import Duration, Unit
+from tootsie.mixtures.shares import composition
+from tootsie.mixtures.spec import By, PhaseSpec, Spec
+
+MAX_NESTING = 64
+"""Mixtures made from mixtures made from …"""
 
 
 def check_names(spec: Spec, source: YamlSource) -> None:
@@ -23,8 +29,10 @@ def check_names(spec: Spec, source: YamlSource) -> None:
                 dataset.card,
                 "Add for example 'tokenizer: llama3' to the spec",
             )
-    for mixture, mixed in spec.mixtures.items():
-        _check_mixture(mixture, mixed, spec, source)
+    for mixture in spec.mixtures:
+        _check_sources(mixture, spec, source)
+    for mixture in spec.mixtures:
+        _check_mixture(mixture, spec, source)
     seen: dict[str, int] = {}
     for index, phase in enumerate(spec.phases):
         at: Path = ("phases", index)
@@ -48,18 +56,16 @@ def check_names(spec: Spec, source: YamlSource) -> None:
             ):
                 remedy = nearest(duration.dataset, spec.datasets)
                 raise source.error(f"no such dataset {duration.dataset!r}", (*at, key), str(duration), remedy)
-        if phase.learning_rate is not None:
-            for key, duration in (
-                ("warmup", phase.learning_rate.warmup),
-                ("decay", phase.learning_rate.decay),
-            ):
-                if duration is not None and duration.unit is Unit.EPOCHS:
-                    raise source.error(
-                        "this length cannot be in epochs",
-                        (*at, "learning_rate", key),
-                        str(duration),
-                        "Write it in steps, sequences or tokens",
-                    )
+        for path, duration in _inner_durations(phase):
+            if duration is not None and duration.unit is Unit.EPOCHS:
+                raise source.error(
+                    "this length cannot be in epochs",
+                    (*at, *path),
+                    str(duration),
+                    "Write it in steps, sequences or tokens",
+                )
+        if phase.transition is not None:
+            _check_transition(index, phase, spec, source)
     first = spec.phases[0]
     for key in ("mixture", "batch_size", "learning_rate"):
         if getattr(first, key) is None:
@@ -70,9 +76,109 @@ def check_names(spec: Spec, source: YamlSource) -> None:
             )
 
 
-def _check_mixture(name: str, mixture: MixtureSpec, spec: Spec, source: YamlSource) -> None:
+def _inner_durations(phase: PhaseSpec) -> Iterator[tuple[Path, Duration | None]]:
+    """Yield the durations within a phase that are turned into steps."""
+    if phase.transition is not None:
+        yield ("transition", "over"), phase.transition.over
+    rate = phase.learning_rate
+    if rate is not None:
+        yield ("learning_rate", "warmup"), rate.warmup
+        yield ("learning_rate", "decay"), rate.decay
+        for number, cycle in enumerate(rate.cycles or []):
+            for key in ("every", "decay", "until"):
+                yield ("learning_rate", "cycles", number, key), getattr(cycle, key)
+
+
+def _check_transition(index: int, phase: PhaseSpec, spec: Spec, source: YamlSource) -> None:
+    assert phase.transition is not None
+    at: Path = ("phases", index, "transition")
+    through = phase.transition.through
+    if index == 0:
+        raise source.error("the first phase has no mixture to come from", at, remedy="Remove it")
+    if phase.mixture is None:
+        raise source.error(
+            "the phase keeps its mixture, so there is nothing to go over to", at, remedy="Name its 'mixture'"
+        )
+    if through is not None and through not in spec.mixtures:
+        raise source.error("no such mixture", (*at, "through"), through, nearest(through, spec.mixtures))
+    for key, duration in (("until", phase.until), ("for", phase.length)):
+        if duration is not None and duration.unit is Unit.EPOCHS:
+            raise source.error(
+                "a phase with a transition cannot be as long as epochs",
+                ("phases", index, key),
+                str(duration),
+                "Write its length in steps, sequences or tokens",
+            )
+
+
+def _check_sources(name: str, spec: Spec, source: YamlSource) -> None:
+    """Check the mixtures that a mixture is made from: that they exist, and that none is made from itself."""
+    path: list[str] = []
+    done: set[str] = set()
+
+    def follow(mixture: str, said_at: Path) -> None:
+        if mixture not in spec.mixtures:
+            raise source.error("no such mixture", said_at, mixture, nearest(mixture, spec.mixtures))
+        if mixture in path:
+            circle = " → ".join([*path[path.index(mixture) :], mixture])
+            raise source.error("the mixture is made from itself", said_at, circle, "Break the circle")
+        if mixture in done:
+            return
+        if len(path) >= MAX_NESTING:
+            raise source.error(
+                f"mixtures are made from one another more than {MAX_NESTING} deep",
+                said_at,
+                mixture,
+                "Flatten them",
+            )
+        path.append(mixture)
+        mixed = spec.mixtures[mixture]
+        if mixed.extends is not None:
+            follow(mixed.extends, ("mixtures", mixture, "extends"))
+        for other in mixed.combine:
+            follow(other, ("mixtures", mixture, "combine", other))
+        done.add(path.pop())
+
+    follow(name, ("mixtures", name))
+    mixed = spec.mixtures[name]
+    if mixed.extends is None:
+        empty = next((group for group, part in mixed.groups.items() if part is None), None)
+        if empty is not None:
+            raise source.error(
+                "the group has no datasets", ("mixtures", name, "groups", empty), remedy="Name one"
+            )
+        return
+    base_groups, base_parts = composition(mixed.extends, spec)
+    for group, part in mixed.groups.items():
+        if part is None and group not in base_groups:
+            raise source.error(
+                f"{mixed.extends!r} has no such group to take away",
+                ("mixtures", name, "groups", group),
+                remedy=nearest(group, base_groups) if base_groups else "It combines mixtures",
+            )
+    if (mixed.groups and base_parts) or (mixed.combine and base_groups):
+        raise source.error(
+            "one has groups of datasets, the other combines mixtures",
+            ("mixtures", name, "extends"),
+            mixed.extends,
+            "Write it out instead",
+        )
+
+
+def _check_mixture(name: str, spec: Spec, source: YamlSource) -> None:
     at: Path = ("mixtures", name, "groups")
-    shares = {group: part.share for group, part in mixture.groups.items()}
+    groups, combine = composition(name, spec)
+    if combine and sum(combine.values()) != 1:
+        written = " + ".join(f"{other} {float(share):g}" for other, share in combine.items())
+        raise source.error(
+            f"the parts add up to {float(sum(combine.values())):.10g}, not to 1",
+            ("mixtures", name, "combine"),
+            written,
+            "Exact: write 1/3",
+        )
+    if not groups and not combine:
+        raise source.error("nothing is left of the mixture", at, remedy="Keep a group")
+    shares = {group: part.share for group, part in groups.items()}
     given = [share for share in shares.values() if share is not None]
     if given and len(given) < len(shares):
         lacking = next(group for group, share in shares.items() if share is None)
@@ -90,7 +196,7 @@ def _check_mixture(name: str, mixture: MixtureSpec, spec: Spec, source: YamlSour
             "Exact: write 1/3",
         )
     where: dict[str, str] = {}
-    for group, part in mixture.groups.items():
+    for group, part in groups.items():
         if not part.datasets:
             raise source.error(
                 "the group has no datasets", (*at, group, "datasets"), remedy="Name one, or remove it"

@@ -12,28 +12,83 @@ from hypothesis import strategies as st
 
 from tootsie.mixtures.plan import WEIGHT_TOTAL
 from tootsie.mixtures.shares import asked_shares, phase_sequences
-from tootsie.mixtures.spec import DatasetSpec, MixtureSpec
+from tootsie.mixtures.spec import Spec
 
 
 @pytest.fixture
 def share_of(measured: Callable[..., Any]) -> Callable[..., dict[str, Fraction]]:
-    def share_of(mixture: dict, oversample: dict[str, object] | None = None) -> dict[str, Fraction]:
+    def share_of(
+        mixture: dict, oversample: dict[str, object] | None = None, **others: dict
+    ) -> dict[str, Fraction]:
         ledgers = {
             "a": measured("a", 3000, documents=10, size=9000),
             "b": measured("b", 1000, documents=40, size=3000),
             "c": measured("c", 500, documents=50, size=1000),
         }
-        datasets = {
-            name: DatasetSpec.model_validate({"cache": name, "oversample": (oversample or {}).get(name, 1)})
-            for name in ledgers
-        }
-        asked = asked_shares(MixtureSpec.model_validate(mixture), datasets, ledgers)
+        spec = Spec.model_validate(
+            {
+                "name": "run",
+                "seed": 0,
+                "sequence_length": 10,
+                "datasets": {
+                    name: {"cache": name, "oversample": (oversample or {}).get(name, 1)} for name in ledgers
+                },
+                "mixtures": {"m": mixture, **others},
+                "phases": [{"name": "one", "mixture": "m", "for": "1 step"}],
+            }
+        )
+        asked = asked_shares("m", spec, ledgers)
         assert sum(asked.values()) == WEIGHT_TOTAL
         return {
             name: Fraction(weight, WEIGHT_TOTAL).limit_denominator(10**6) for name, weight in asked.items()
         }
 
     return share_of
+
+
+A = {"groups": {"all": {"datasets": ["a"]}}}
+BC = {"groups": {"all": {"datasets": ["b", "c"]}}}
+
+
+def test_mixtures_are_combined_by_name(share_of: Any) -> None:
+    """A dataset in several of them gets the sum."""
+    combined = {"combine": {"first": "0.7", "second": "0.3"}}
+    assert share_of(combined, first=A, second=BC) == {
+        "a": Fraction(7, 10),
+        "b": Fraction(1, 5),
+        "c": Fraction(1, 10),
+    }
+    again = {"combine": {"outer": "1/2", "first": "1/2"}}
+    assert share_of(again, outer=combined, first=A, second=BC)["a"] == Fraction(17, 20)
+
+
+def test_a_mixture_extends_another(share_of: Any) -> None:
+    base = {"groups": {"x": {"share": "0.7", "datasets": ["a"]}, "y": {"share": "0.3", "datasets": ["b"]}}}
+    changed = {"extends": "base", "groups": {"y": {"share": "0.3", "datasets": ["b", "c"]}}}
+    assert share_of(changed, base=base) == {"a": Fraction(7, 10), "b": Fraction(1, 5), "c": Fraction(1, 10)}
+    fewer = {"extends": "base", "groups": {"y": None, "x": {"share": 1, "datasets": ["a"]}}}
+    assert share_of(fewer, base=base) == {"a": Fraction(1)}
+    parts = {"extends": "mix", "combine": {"second": "0.5", "first": "0.5"}}
+    mix = {"combine": {"first": "0.9", "second": "0.1"}}
+    assert share_of(parts, mix=mix, first=A, second=BC)["a"] == Fraction(1, 2)
+
+
+def test_floors_lift_and_the_others_give_way(share_of: Any) -> None:
+    """3000 : 1000 : 500; lifting c to a quarter pushes b below its own floor of a fifth."""
+    group = {"datasets": {"a": None, "b": {"at_least": "0.2"}, "c": {"at_least": "0.25"}}}
+    assert share_of({"groups": {"g": group}}) == {
+        "a": Fraction(11, 20),
+        "b": Fraction(1, 5),
+        "c": Fraction(1, 4),
+    }
+    untouched = {"datasets": {"a": None, "b": {"at_least": "0.2"}}}
+    assert share_of({"groups": {"g": untouched}}) == {"a": Fraction(3, 4), "b": Fraction(1, 4)}
+
+
+def test_floors_that_leave_nothing_are_refused(share_of: Any) -> None:
+    group = {"datasets": {"a": None, "b": {"at_least": "0.6"}, "c": {"at_least": "0.4"}}}
+    with pytest.raises(ValueError, match="leave nothing for the others"):
+        share_of({"groups": {"g": group}})
 
 
 @pytest.mark.parametrize(
