@@ -170,7 +170,7 @@ def _options(profile: str | Profile, options: tuple[tuple[str, Any], ...]) -> Op
 def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tuple[str | None, str | None]:
     """Parse and walk the page; return what ``<title>`` and ``<html lang>`` say."""
     html = cut_mathml(decoded.text)
-    page = html.encode()
+    page = decoded.data if html is decoded.text else html.encode()
     if nesting.is_deep(page, limits.max_depth):
         html, dropped = nesting.flatten(html, limits.max_depth)
         page = html.encode()

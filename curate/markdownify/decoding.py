@@ -22,16 +22,19 @@ _ALIASES = {
     "ks_c_5601-1987": "cp949", "euc-kr": "cp949", "iso-8859-9": "cp1254", "tis-620": "cp874", "unicode": "utf-8",
 }  # fmt: skip
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_UNSAFE_CHARACTERS = "".join(map(chr, [*range(0x09), 0x0B, *range(0x0E, 0x20), 0x7F, 0xFEFF, 0xFFFE, 0xFFFF]))
-_UNSAFE = re.compile(f"[{re.escape(_UNSAFE_CHARACTERS)}]")
+_CONTROLS = bytes([*range(0x09), 0x0B, *range(0x0E, 0x20), 0x7F])
+_NO_CHARACTERS = "\ufeff\ufffe\uffff"
+_UNSAFE = re.compile(f"[{re.escape(_CONTROLS.decode() + _NO_CHARACTERS)}]")
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Decoded:
     """Text of a page and what it took to get it."""
 
     text: str
     """The characters; no NUL, no surrogates, no control characters."""
+    data: bytes
+    """The same in UTF-8."""
     encoding: str
     """The Python codec that was used; ``str`` when the input was text."""
     invalid: int = 0
@@ -60,7 +63,7 @@ def decode(source: str | bytes, charset: str | None = None) -> Decoded:
             break  # a declaration of UTF-16 that is readable as ASCII is wrong
         return _decode_as(source, codec)
     try:
-        return _clean(source.decode("utf-8"), "utf-8", 0)
+        return _clean(source.decode("utf-8"), "utf-8", 0, source)
     except UnicodeDecodeError:
         pass
     replaced = source.decode("utf-8", "replace")
@@ -92,14 +95,20 @@ def _decode_as(source: bytes, encoding: str) -> Decoded:
     return _clean(text, encoding, text.count("\ufffd"))
 
 
-def _clean(text: str, encoding: str, invalid: int) -> Decoded:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text, surrogates = _SURROGATES.subn("\ufffd", text)
-        invalid += surrogates
+def _clean(text: str, encoding: str, invalid: int, data: bytes | None = None) -> Decoded:
+    """Leave out of ``text`` what no page may contain; ``data`` is the same in UTF-8 where that is at hand."""
+    if data is None:
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            text, surrogates = _SURROGATES.subn("\ufffd", text)
+            invalid += surrogates
+            data = text.encode()
     removed = 0
-    # Looking for each of the few characters in turn is far faster than one pass of a character class.
-    if any(character in text for character in _UNSAFE_CHARACTERS):
+    # Deleting bytes and looking for each of a few characters is far faster than one pass of a character class.
+    if len(data.translate(None, _CONTROLS)) != len(data) or (
+        not text.isascii() and any(character in text for character in _NO_CHARACTERS)
+    ):
         text, removed = _UNSAFE.subn("", text)
-    return Decoded(text=text, encoding=encoding, invalid=invalid, removed=removed)
+        data = text.encode()
+    return Decoded(text=text, data=data, encoding=encoding, invalid=invalid, removed=removed)

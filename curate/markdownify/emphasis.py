@@ -40,7 +40,9 @@ class _Element:
 
 def join_adjacent(text: str) -> str:
     """Join elements of one kind that touch (``<b>a</b><b>b</b>``): they look like one."""
-    return _REPEATED.sub("", text)
+    if "\ud801\ud800" in text or "\ud803\ud802" in text or "\ud805\ud804" in text:
+        return _REPEATED.sub("", text)
+    return text
 
 
 def resolve(text: str, delimiters: str = "*_") -> str:

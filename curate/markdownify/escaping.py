@@ -39,6 +39,7 @@ _IN_TITLE = re.compile(r'[\\"]|' + ENTITY)
 _LINE_START = re.compile(
     r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|([-=_*])(?=(?:\1| )*$)|~~~|(?=\d{1,9}[.)](?:\s|$)))"
 )
+_NOT_IN_URL = re.compile(r"[\s()<>\\&\x00-\x1f]")
 _ORDERED = re.compile(r"(\d{1,9})([.)])")
 
 
@@ -47,9 +48,15 @@ def collapse(text: str) -> str:
 
     A line break between two ideographs or kana is no space: their scripts have none.
     """
-    if "\n" in text and not text.isascii():
-        text = _CJK_BREAK.sub("", text)
-    return _RUNS.sub(" ", text)
+    if "\n" in text:
+        if not text.isascii():
+            text = _CJK_BREAK.sub("", text)
+        text = text.replace("\n", " ")
+    if "\t" in text or "\r" in text or "\f" in text:
+        return _RUNS.sub(" ", text)
+    while "  " in text:  # each time halves the runs
+        text = text.replace("  ", " ")
+    return text
 
 
 def escape_text(text: str, *, in_link: bool = False) -> str:
@@ -64,6 +71,8 @@ def escape_text(text: str, *, in_link: bool = False) -> str:
 
 def escape_line_start(line: str) -> str:
     """Escape what would make ``line`` a heading, list item, quotation, rule or fence."""
+    if line[:1].isalpha():
+        return line
     match = _LINE_START.match(line)
     if match is None:
         return line
@@ -84,10 +93,13 @@ def escape_html(text: str) -> str:
 
 def destination(url: str) -> str:
     """Write ``url`` as a CommonMark link destination."""
-    url = re.sub(r"[\n\r\t]", "", url.strip(SPACES))
+    url = url.strip(SPACES)
+    if url and _NOT_IN_URL.search(url) is None:
+        return url
+    url = re.sub(r"[\n\r\t]", "", url)
     if not url:
         return "<>"
-    if not re.search(r"[\s()<>\\&\x00-\x1f]", url):
+    if _NOT_IN_URL.search(url) is None:
         return url
     if not re.search(r"[\s<>\\\x00-\x1f]", url) and _balanced(url):
         return _ENTITY.sub(r"\\\g<0>", url)

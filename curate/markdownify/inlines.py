@@ -199,14 +199,29 @@ def _text_with_breaks(node: Node) -> str:
     )
 
 
+def _only_text(node: Node) -> str | None:
+    """Return the text of an element that holds one text node, or one element that does, and so on; else ``None``."""
+    child = node.first_child
+    while child is not None and child.next is None:
+        if child.tag == "-text":
+            return child.text_content
+        if child.tag in ("math", "pre", "template"):
+            return None
+        child = child.first_child
+    return None
+
+
 def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<code>``, ``<kbd>``, ``<samp>``, ``<tt>``: verbatim text in a code span."""
     if is_hidden(attributes):
         serializer.counters["hidden_dropped"] += 1
         return SKIP
-    if node.css_first("math, pre") is not None:
-        return None
-    text = collapse(_text_with_breaks(node)).replace("\u00a0", serializer.options.nbsp)
+    content = _only_text(node)
+    if content is None:
+        if node.css_first("math, pre") is not None:
+            return None
+        content = _text_with_breaks(node)
+    text = collapse(content).replace("\u00a0", serializer.options.nbsp)
     inner = text.strip(" ")
     exact = serializer.options.exact
     if not inner:

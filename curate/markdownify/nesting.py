@@ -99,6 +99,8 @@ _QUOTED_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
 _WHITE = re.compile(r"[\s/]+")
 _SMALL = 1 << 14
 """Bytes of a page below which counting costs less than arrays do."""
+_SHORT = 1 << 12
+"""Bytes of a page too short for its attributes to matter."""
 
 # Tags are told apart by the eight bytes that follow their "<", as one integer: a page has too many for a loop.
 _BYTE, _PAIR, _LOWER = np.uint64(0xFF), np.uint64(0xFFFF), np.uint64(0x2020202020202020)
@@ -126,12 +128,14 @@ _PAIRS = _pairs()
 
 def is_deep(page: bytes, max_depth: int) -> bool:
     """Return whether ``page`` may nest deeper than ``max_depth`` or leave many formatting elements open; linear."""
-    if len(page) > _LONG_TAG and _has_long_tag(page):
+    if len(page) > _SHORT and _has_long_tag(page):
         return True
-    if len(page) < _SMALL and page.count(b"<") - page.count(b"</") <= MAX_UNCLOSED:
-        return False
+    if len(page) < _SMALL:
+        tags = page.count(b"<")
+        if tags <= MAX_UNCLOSED or tags - page.count(b"</") <= MAX_UNCLOSED:
+            return False
     padded = page + bytes(9)
-    start = np.flatnonzero(np.frombuffer(padded, np.uint8) == ord("<")) + 1
+    start = (np.frombuffer(padded, np.uint8) == ord("<")).nonzero()[0] + 1
     words = np.ndarray((len(page) + 1,), "<u8", buffer=padded, strides=(1,)).take(start)
     first = (words & _BYTE).astype(np.uint8)
     ends = first == ord("/")
@@ -141,17 +145,18 @@ def is_deep(page: bytes, max_depth: int) -> bool:
     kind = _PAIRS[words & _PAIR]
     steps = np.where(ends, np.int8(-1), np.int8(1))
     if _peak(steps) > max_depth:
-        candidates = np.flatnonzero(((kind & _MAYBE_VOID) != 0) & ~ends)
+        candidates = (((kind & _MAYBE_VOID) != 0) & ~ends).nonzero()[0]
         nesting = steps.copy()
         nesting[candidates[_named(words[candidates], _VOID)]] = 0
         if _peak(nesting) > max_depth:
             return True
     formatting = (kind & _SURELY_FORMATTING) != 0
-    candidates = np.flatnonzero(kind & _MAYBE_FORMATTING)
-    if len(candidates) + np.count_nonzero(formatting & ~ends) > MAX_UNCLOSED:
-        formatting[candidates] = _named(words[candidates], _FORMATTING)
-        return _peak(steps[formatting]) > MAX_UNCLOSED
-    return False
+    candidates = (kind & _MAYBE_FORMATTING).nonzero()[0]
+    opened = len(candidates) - int(ends[candidates].sum())
+    if _peak(steps[formatting]) + opened <= MAX_UNCLOSED:
+        return False
+    formatting[candidates] = _named(words[candidates], _FORMATTING)
+    return _peak(steps[formatting]) > MAX_UNCLOSED
 
 
 def _named(words: npt.NDArray[np.uint64], names: frozenset[str]) -> npt.NDArray[np.bool_]:
@@ -168,7 +173,7 @@ def _named(words: npt.NDArray[np.uint64], names: frozenset[str]) -> npt.NDArray[
 
 def _peak(steps: npt.NDArray[np.int8]) -> int:
     """Return the highest level that ``steps`` up and down reach; the ground is 0, whatever goes below stays there."""
-    level = np.cumsum(steps, dtype=np.int32)
+    level = steps.cumsum(dtype=np.int32)
     lowest = np.minimum(np.minimum.accumulate(level), 0)
     return int((level - lowest).max(initial=0))
 
@@ -176,9 +181,9 @@ def _peak(steps: npt.NDArray[np.int8]) -> int:
 def _has_long_tag(page: bytes) -> bool:
     if len(page) < _SMALL and max(map(len, page.split(b">"))) <= _LONG_TAG:
         return False
-    closed = np.flatnonzero(np.frombuffer(page, np.uint8) == ord(">"))
+    closed = (np.frombuffer(page, np.uint8) == ord(">")).nonzero()[0]
     edges = np.concatenate(([-1], closed, [len(page)]))
-    for index in np.flatnonzero(np.diff(edges) > _LONG_TAG).tolist():
+    for index in (edges[1:] - edges[:-1] > _LONG_TAG).nonzero()[0].tolist():
         end = int(edges[index + 1])
         start = page.find(b"<", int(edges[index]) + 1, end)
         if start >= 0 and end - start > _LONG_TAG and _attributes(page[start:end].decode()) > MAX_ATTRIBUTES:

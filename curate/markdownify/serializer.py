@@ -94,35 +94,48 @@ class Serializer:
         """A label that the next paragraph continues: its flow, and how many parts that had then."""
         self.front_matter_end: int | None = None
         """The paragraph of affiliations that was set aside last."""
-        self._dollars = options.dollars
-        self._nbsp = options.nbsp
+        self._dollars = None if options.dollars is Dollars.NONE else options.dollars
+        self._nbsp = None if options.nbsp == "\u00a0" else options.nbsp
         self._exact = options.exact
         self.delimiters = "*_"
         """What emphasis is written with; the second where the first would be misread."""
         self._suspect = SUSPECT
+        self._rules: dict[str | None, list[Handler]] = {}
+        """The rules of each value of ``class`` that occurred."""
 
     # -- the walk
 
     def walk(self, root: Node) -> None:
         """Convert all that lies below ``root`` (not ``root`` itself)."""
-        tags, classes = self.tags, self.classes
+        tags, classes, known = self.tags, self.classes, self._rules
+        text = self.text
         node = root.first_child
+        parents: list[Node] = []
         leaves: list[Leave | None] = []
         while node is not None:
             tag = node.tag
             leave: Any = SKIP
             if tag == "-text":
-                self.text(node.text_content)
+                content = node.text_content
+                if not content.isspace() or content.strip(HTML_SPACE):
+                    text(content)
+                elif not self.space:
+                    self.parts.append(" ")
+                    self.space = True
             elif tag is not None and tag[0] != "-":  # A processing instruction has no tag.
                 attributes = node.attributes
                 leave = PASS
-                if classes and "class" in attributes:
-                    for name in (attributes["class"] or "").split():
-                        rule = classes.get(name)
-                        if rule is not None:
-                            leave = rule(self, node, attributes)
-                            if leave is not PASS:
-                                break
+                if "class" in attributes:
+                    names = attributes["class"]
+                    rules = known.get(names)
+                    if rules is None:
+                        rules = known[names] = [
+                            classes[name] for name in (names or "").split() if name in classes
+                        ]
+                    for rule in rules:
+                        leave = rule(self, node, attributes)
+                        if leave is not PASS:
+                            break
                 if leave is PASS:
                     handler = tags.get(tag)
                     leave = None if handler is None else handler(self, node, attributes)
@@ -130,6 +143,7 @@ class Serializer:
                     child = node.first_child
                     if child is not None:
                         leaves.append(leave)
+                        parents.append(node)
                         node = child
                         continue
                     if leave is not None:
@@ -141,7 +155,7 @@ class Serializer:
                     break
                 if not leaves:
                     return
-                node = node.parent
+                node = parents.pop()
                 leave = leaves.pop()
                 if leave is not None:
                     leave(self)
@@ -152,14 +166,14 @@ class Serializer:
         """Add a text node: white space collapsed, Markdown escaped, MathJax delimiters honoured."""
         if not text:
             return
-        if not text.strip(HTML_SPACE):
+        if text.isspace() and not text.strip(HTML_SPACE):
             if not self.space:
                 self.parts.append(" ")
                 self.space = True
             return
-        if self._nbsp != "\u00a0" and "\u00a0" in text:
+        if self._nbsp is not None and "\u00a0" in text:
             text = text.replace("\u00a0", self._nbsp)
-        if self._dollars is not Dollars.NONE and ("$" in text or "\\" in text):
+        if self._dollars is not None and ("$" in text or "\\" in text):
             for kind, piece in formulas.split_text(text, strict=self._dollars is Dollars.STRICT):
                 if kind == "text":
                     self._prose(piece)
@@ -175,17 +189,19 @@ class Serializer:
             text = text[1:]
             if not text:
                 return
-        if text[0] in ".,;:" and not self.parts and self.flow.blocks and self.flow.blocks[-1].endswith("$$"):
+        parts = self.parts
+        if parts:
+            if parts[-1][-1] in "]<":
+                self._separate(text[0])
+        elif text[0] in ".,;:" and self.flow.blocks and self.flow.blocks[-1].endswith("$$"):
             text = self._punctuate(text)
             if not text:
                 return
         self.space = text[-1] == " "
-        if self.parts and self.parts[-1][-1] in "]<":
-            self._separate(text[0])
         if self._suspect.search(text) is not None:
             inlines = self.flow.inlines
             text = self.escape(text, bool(inlines) and any(inline.kind == "a" for inline in inlines))
-        self.parts.append(text)
+        parts.append(text)
 
     def escape(self, text: str, in_link: bool) -> str:
         """Escape prose, white space already collapsed."""
