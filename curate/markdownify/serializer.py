@@ -100,14 +100,14 @@ class Serializer:
         self.delimiters = "*_"
         """What emphasis is written with; the second where the first would be misread."""
         self._suspect = SUSPECT
-        self._rules: dict[str | None, list[Handler]] = {}
+        self._class_rules: dict[str | None, list[Handler]] = {}
         """The rules of each value of ``class`` that occurred."""
 
     # -- the walk
 
     def walk(self, root: Node) -> None:
         """Convert all that lies below ``root`` (not ``root`` itself)."""
-        tags, classes, known = self.tags, self.classes, self._rules
+        tags, classes, known = self.tags, self.classes, self._class_rules
         text = self.text
         node = root.first_child
         parents: list[Node] = []
