@@ -1,0 +1,229 @@
+"""What the elements of HTML are: lists, links, images, code, formulas, tables.
+
+Source: the HTML standard, MathML 3 §5 (annotations), MathJax 2's ``script[type=math/tex]``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tootsie.curate.fidelity.code_text import language_of, verbatim
+from tootsie.curate.fidelity.facts import Formula, Table, bare, clean, normal_tex
+from tootsie.curate.fidelity.source_reader import Element, Rule, SourceReader, SourceTable, Walk
+from tootsie.curate.fidelity.table_grid import Cell, grid_of
+from tootsie.curate.markdownify.options import Images, Links
+
+_UNSAFE = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)
+_STYLE = re.compile(r"\\(?:display|text)style(?![A-Za-z])\s*")
+_STYLED = re.compile(r"\{\\(?:display|text)style(?![A-Za-z])\s*(.*)\}", re.DOTALL)
+_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
+_NUMBER = re.compile(r"\s*-?\d{1,9}\s*", re.ASCII)
+
+
+def _heading(reader: SourceReader, element: Element) -> Walk:
+    return reader.open_heading(int(element.tag[1]))
+
+
+def _list(reader: SourceReader, element: Element) -> Walk:
+    if reader.items and reader.items[-1][1] is None:
+        reader.items[-1][1] = len(reader.out)
+    start = element.attributes.get("start") or ""
+    reader.lists.append([element.tag == "ol", int(start) if _NUMBER.fullmatch(start) else 1])
+
+    def leave() -> None:
+        reader.lists.pop()
+        reader.space()
+
+    return True, leave
+
+
+def _item(reader: SourceReader, element: Element) -> Walk:
+    """An item with its number, up to the first list in it; in a table, which holds no lists, it is text."""
+    if reader.tables:
+        return True, reader.space
+    outer = reader.lists[-1] if reader.lists else [False, 1]
+    value = element.attributes.get("value") or ""
+    if outer[0] and _NUMBER.fullmatch(value):
+        outer[1] = int(value)
+    state: list[Any] = [len(reader.out), None, outer]
+    reader.items.append(state)
+
+    def leave() -> None:
+        reader.items.pop()
+        if bare("".join(reader.out[state[0] :])):
+            reader.facts.items.append(
+                f"{outer[1]}." * outer[0] + bare("".join(reader.out[state[0] : state[1]]))
+            )
+        outer[1] += 1
+        reader.space()
+
+    return True, leave
+
+
+def _link(reader: SourceReader, element: Element) -> Walk:
+    href = element.attributes.get("href")
+    if reader.options.links is Links.TEXT or href is None or _UNSAFE.match(href):
+        return True, None
+    start, buffer, pictures = len(reader.out), reader.out, len(reader.facts.images)
+
+    def leave() -> None:
+        text = bare("".join(buffer[start:]))
+        if text or len(reader.facts.images) > pictures:
+            reader.facts.links.append((bare(href), text))
+
+    return True, leave
+
+
+def _image(reader: SourceReader, element: Element) -> Walk:
+    source = bare(element.attributes.get("src") or "")
+    if reader.options.images is Images.KEEP and source and not _UNSAFE.match(source):
+        reader.facts.images.append(source)
+        reader.solid.append(len(reader.out))
+    elif reader.options.images is not Images.DROP:
+        reader.out.append(clean(element.attributes.get("alt") or ""))
+    return False, None
+
+
+def code(reader: SourceReader, element: Element) -> Walk:
+    """Inline code, unless it only dresses formulas or a block."""
+    if element.node.css_first("math, pre") is not None:
+        return True, None
+    reader.code_span(element.node.text(deep=True) or "")
+    return False, None
+
+
+def _pre(reader: SourceReader, element: Element) -> Walk:
+    reader.code_block(verbatim(element.node), language_of(element.node, element.attributes))
+    return False, None
+
+
+def _quotation(reader: SourceReader, element: Element) -> Walk:
+    reader.out.append("“")
+    return True, lambda: reader.out.append("”")
+
+
+def _reading(reader: SourceReader, element: Element) -> Walk:
+    """The reading of a character, in brackets as where there is no ruby."""
+    if not bare(element.node.text(deep=True) or ""):
+        return False, None
+    reader.out.append("(")
+    return True, lambda: reader.out.append(")")
+
+
+def _script(reader: SourceReader, element: Element) -> Walk:
+    kind = (element.attributes.get("type") or "").lower()
+    if kind.startswith("math/tex"):
+        reader.formula(element.node.text(deep=True) or "", "display" in kind)
+    return False, None
+
+
+def _math(reader: SourceReader, element: Element) -> Walk:
+    """A formula by LaTeXML's ``alttext``, else by its annotation; MathML that has no TeX is not measured."""
+    tex = element.attributes.get("alttext") or ""
+    if "ltx_Math" not in element.names:
+        note = element.node.css_first('annotation[encoding="application/x-tex"]')
+        tex = _without_style(normal_tex((note.text(deep=True) or "") if note is not None else tex))
+    if not reader.equation:
+        display = element.attributes.get("display") == "block" or element.attributes.get("mode") == "display"
+        reader.formula(tex, display or _in_display(element))
+    elif (
+        tex := _STYLE.sub("", normal_tex(tex), count=1) if tex.lstrip().startswith("\\") else normal_tex(tex)
+    ):
+        reader.facts.formulas.append(Formula(tex, display=True, piece=True))
+    return False, None
+
+
+def _without_style(tex: str) -> str:
+    """Return what MediaWiki's ``{\\displaystyle …}`` wraps."""
+    match = _STYLED.fullmatch(tex)
+    depth = 0
+    for step in _BRACES.finditer(match[1]) if match is not None else ():
+        depth += {"{": 1, "}": -1}.get(step[0], 0)
+        if depth < 0:
+            return tex
+    return tex if match is None else match[1].strip()
+
+
+def _in_display(element: Element) -> bool:
+    """Return whether KaTeX shows the formula as a block: ``.katex-display > .katex > .katex-mathml > math``."""
+    outer = element.node.parent
+    for _ in range(2):
+        outer = outer.parent if outer is not None else None
+    return outer is not None and "katex-display" in (outer.attributes.get("class") or "")
+
+
+def table(reader: SourceReader, element: Element) -> Walk:
+    """A table; one that only arranges things (``role=presentation``, a single cell) is text, one inside another is its text."""
+    state = SourceTable(layout=element.attributes.get("role") in ("presentation", "none"))
+    for outer in reader.tables:
+        outer.nested = True
+    reader.tables.append(state)
+
+    def leave() -> None:
+        reader.tables.pop()
+        reader.space()
+        cells = [cell for line in state.rows for cell in line]
+        if reader.tables or state.layout or (len(cells) <= 1 and not state.header):
+            return
+        body = [line for index, line in enumerate(state.rows) if index not in state.foot]
+        grid = grid_of(body + [state.rows[index] for index in sorted(state.foot)])
+        if grid:
+            reader.facts.tables.append(
+                Table(grid, any(cell.columns > 1 or cell.rows > 1 for cell in cells), state.nested)
+            )
+
+    return True, leave
+
+
+def row(reader: SourceReader, element: Element) -> Walk:
+    """A row of the innermost table."""
+    if reader.tables:
+        state = reader.tables[-1]
+        parent = element.node.parent
+        if parent is not None and parent.tag == "tfoot":
+            state.foot.add(len(state.rows))
+        state.rows.append([])
+    return True, reader.space
+
+
+def cell(reader: SourceReader, element: Element) -> Walk:
+    """A cell of the innermost table."""
+    if not reader.tables:
+        return True, reader.space
+    state = reader.tables[-1]
+    if not state.rows:
+        state.rows.append([])
+    state.header = state.header or element.tag == "th"
+    line, start, buffer = state.rows[-1], len(reader.out), reader.out
+
+    def leave() -> None:
+        across, down = (element.attributes.get(name) for name in ("colspan", "rowspan"))
+        line.append(Cell(bare("".join(buffer[start:])), _span(across, 1), _span(down, 65534)))
+        buffer.append(" ")
+
+    return True, leave
+
+
+def _span(value: str | None, unlimited: int) -> int:
+    match = re.match(r"\s*(\d{1,9})", value or "", re.ASCII)
+    return 1 if match is None else (int(match[1]) or unlimited)
+
+
+TAG_RULES: dict[str, Rule] = {
+    **{f"h{level}": _heading for level in range(1, 7)},
+    **dict.fromkeys(("ul", "ol", "menu", "dir"), _list),
+    **dict.fromkeys(("code", "kbd", "samp", "tt"), code),
+    **dict.fromkeys(("pre", "listing", "xmp"), _pre),
+    "li": _item,
+    "a": _link,
+    "img": _image,
+    "q": _quotation,
+    "rt": _reading,
+    "script": _script,
+    "math": _math,
+    "table": table,
+    "tr": row,
+    "td": cell,
+    "th": cell,
+}

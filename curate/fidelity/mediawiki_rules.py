@@ -1,0 +1,81 @@
+"""What the classes are that MediaWiki writes: citations, reference lists, titles.
+
+Source: the Parsoid DOM specification (MediaWiki HTML 2.8), the Cite extension.
+"""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborHTMLParser
+
+from tootsie.curate.fidelity.facts import bare, collapse
+from tootsie.curate.fidelity.source_reader import Element, Rule, SourceReader, Walk
+from tootsie.curate.markdownify.options import Options, References
+
+_SITE = re.compile(r"\s+[-–—|]\s+(?:Wiki|维基)\S.*$")
+
+
+def kept_notes(parser: LexborHTMLParser, options: Options) -> frozenset[str]:
+    """Return the ids of the list entries that stay as footnotes: all, or those whose marks are no plain numbers of citations."""
+    kept = set()
+    for mark in parser.css("sup.mw-ref a, sup.reference a, span.mw-ref a"):
+        target = (mark.attributes.get("href") or "").rpartition("#")[2]
+        label = collapse(mark.text(deep=True) or "").strip("[]↑ ")
+        if target and (options.references is References.KEEP or (label and not label.isdecimal())):
+            kept.add(target)
+    return frozenset(kept)
+
+
+def _citation(reader: SourceReader, element: Element) -> Walk | None:
+    """The mark of a citation: text of its own where only the keys stay, a note's mark or nothing elsewhere."""
+    if element.tag not in ("sup", "span"):
+        return None
+    anchor = element.node.css_first("a")
+    target = ((anchor.attributes.get("href") or "") if anchor is not None else "").rpartition("#")[2]
+    if not target.startswith("cite_note"):
+        return "mw-ref" not in element.names, None
+    return target not in reader.kept_notes and reader.options.references is References.CITE_KEYS, None
+
+
+def _reference_list(reader: SourceReader, element: Element) -> Walk | None:
+    """The list of notes: nothing but the texts of those that stay."""
+    if element.tag not in ("ol", "ul"):
+        return None
+    reader.buffers.append(reader.out)
+    reader.out = []
+
+    def leave() -> None:
+        reader.out = reader.buffers.pop()
+
+    return True, leave
+
+
+def _reference_text(reader: SourceReader, element: Element) -> Walk:
+    entry = element.node.parent
+    while entry is not None and entry.tag != "li":
+        entry = entry.parent
+    key = (entry.attributes.get("id") or "") if entry is not None else ""
+    return reader.open_note() if key in reader.kept_notes else (False, None)
+
+
+def add_page_title(reader: SourceReader) -> None:
+    """Articles have their title in ``<title>`` alone, in pages of a skin with the site's name behind it."""
+    if any(level == 1 for level, _, _, _ in reader.sections):
+        return
+    element = reader.root.css_first("head > title")
+    title = _SITE.sub("", collapse(element.text(deep=True) or "")) if element is not None else ""
+    if bare(title):
+        reader.facts.title = bare(title)
+        reader.out.append(f" {title} ")
+        reader.sections.insert(0, (1, title, 0, 0))
+
+
+CLASS_RULES: dict[str, Rule] = {
+    "mw-ref": _citation,
+    "reference": _citation,
+    "references": _reference_list,
+    "mw-references": _reference_list,
+    "mw-reference-text": _reference_text,
+    "reference-text": _reference_text,
+}
