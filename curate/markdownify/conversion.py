@@ -16,7 +16,8 @@ from tootsie.curate.markdownify.blocks import BLOCK_TAGS
 from tootsie.curate.markdownify.decoding import Decoded, decode
 from tootsie.curate.markdownify.equations import cut_mathml
 from tootsie.curate.markdownify.escaping import collapse, escape_text
-from tootsie.curate.markdownify.inlines import INLINE_TAGS, MATH_CLASSES
+from tootsie.curate.markdownify.inlines import INLINE_TAGS
+from tootsie.curate.markdownify.math_elements import MATH_CLASSES, MATH_TAGS
 from tootsie.curate.markdownify.options import Limits, Options, Profile
 from tootsie.curate.markdownify.serializer import Handler, Serializer
 from tootsie.curate.markdownify.stackexchange import STACKEXCHANGE_CLASSES
@@ -31,7 +32,7 @@ from tootsie.curate.markdownify.wikipedia import (
 )
 from tootsie.datasets.errors import InputError
 
-TAGS: dict[str, Handler] = {**BLOCK_TAGS, **INLINE_TAGS, **TABLE_TAGS}
+TAGS: dict[str, Handler] = {**BLOCK_TAGS, **INLINE_TAGS, **MATH_TAGS, **TABLE_TAGS}
 TAGS_OF: dict[Profile, dict[str, Handler]] = {Profile.WIKIPEDIA: {**TAGS, **WIKIPEDIA_TAGS}}
 CLASSES: dict[Profile, dict[str, Handler]] = {
     Profile.WEB: MATH_CLASSES,

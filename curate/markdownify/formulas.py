@@ -102,6 +102,9 @@ def tex_of_math(node: Any, attributes: dict[str, Any]) -> tuple[str, str]:
     annotation = _annotation(node)
     if annotation is not None:
         return unwrap_display_style(normalise(annotation)), "annotation"
+    source = attributes.get("data-latex")  # MathJax 4
+    if source and source.strip():
+        return normalise(source), "annotation"
     if alttext and alttext.strip():
         return unwrap_display_style(normalise(alttext)), "alttext"
     tex = to_tex(node)

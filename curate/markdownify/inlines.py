@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tootsie.curate.markdownify import formulas
 from tootsie.curate.markdownify.escaping import collapse, destination, escape_text, title_suffix
 from tootsie.curate.markdownify.footnotes import is_back_link
 from tootsie.curate.markdownify.options import Images, Links, References
@@ -285,55 +284,6 @@ def _input(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> An
     return SKIP
 
 
-def math(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """``<math>``: its TeX, opaque."""
-    tex, origin = formulas.tex_of_math(node, attributes)
-    add_formula(serializer, tex, origin, formulas.is_display(attributes))
-    return SKIP
-
-
-def add_formula(serializer: Serializer, tex: str, origin: str, display: bool) -> None:
-    """Add a formula and count where its TeX came from (``alttext``, ``annotation``, ``mathml`` …)."""
-    serializer.counters[f"formulas_from_{origin}" if tex else "formulas_empty"] += 1
-    serializer.formula(tex, display)
-
-
-def _script_element(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """Scripts go, but MathJax 2 keeps its formulas in ``<script type="math/tex">``."""
-    kind = (attributes.get("type") or "").lower()
-    if kind.startswith("math/tex"):
-        tex = formulas.normalise(node.text(deep=True) or "")
-        add_formula(serializer, tex, "script", "display" in kind)
-    else:
-        serializer.counters["scripts_dropped"] += 1
-    return SKIP
-
-
-def _katex(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """KaTeX: the annotation inside its hidden MathML."""
-    element = node.css_first("math")
-    if element is None:
-        return None
-    tex, origin = formulas.tex_of_math(element, element.attributes)
-    parent = node.parent
-    display = parent is not None and "katex-display" in (parent.attributes.get("class") or "")
-    add_formula(serializer, tex, origin, display or formulas.is_display(element.attributes))
-    return SKIP
-
-
-def _entry(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """Temml's copyable source: ``<span class="hurmet-tex" data-entry>``."""
-    entry = attributes.get("data-entry")
-    if not entry:
-        return None
-    element = node.css_first("math")
-    serializer.counters["formulas_from_entry"] += 1
-    serializer.formula(
-        formulas.normalise(entry), element is not None and formulas.is_display(element.attributes)
-    )
-    return SKIP
-
-
 INLINE_TAGS: dict[str, Handler] = {
     "em": _emphasis("em"),
     "i": _emphasis("em"),
@@ -356,9 +306,7 @@ INLINE_TAGS: dict[str, Handler] = {
     "tt": code,
     "br": _break,
     "wbr": _word_break,
-    "math": math,
     "span": transparent,
-    "script": _script_element,
     "style": drop("styles_dropped"),
     "template": drop("templates_dropped"),
     "link": _nothing,
@@ -378,36 +326,3 @@ INLINE_TAGS: dict[str, Handler] = {
     "rp": drop("ruby_brackets"),
     "rt": _ruby,
 }
-MATH_CLASSES: dict[str, Handler] = {
-    "katex": _katex,
-    "katex-mathml": _katex,
-    "hurmet-tex": _entry,
-    **dict.fromkeys(
-        (
-            "katex-html",
-            "MathJax_Preview",
-            "MathJax",
-            "MathJax_Display",
-            "MathJax_SVG",
-            "MathJax_SVG_Display",
-            "MathJax_CHTML",
-        ),
-        drop("rendered_formulas_dropped"),
-    ),
-}
-"""Rendered copies of formulas whose source stands beside them."""
-
-
-def mathjax_container(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """MathJax 3 ``<mjx-container>``: its assistive MathML, else the characters it shows."""
-    element = node.css_first("math")
-    display = attributes.get("display") == "true"
-    if element is not None:
-        tex, origin = formulas.tex_of_math(element, element.attributes)
-        add_formula(serializer, tex, origin, display)
-        return SKIP
-    serializer.counters["formulas_without_source"] += 1
-    return None
-
-
-INLINE_TAGS["mjx-container"] = mathjax_container

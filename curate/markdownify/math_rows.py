@@ -121,6 +121,9 @@ def table(tag: str, parts: list[Piece], attributes: dict[str, Any]) -> Piece:
 def _environment(table: Piece) -> str:
     """Return a table that no fences claim: ``aligned``, ``array`` where it has alignment or lines, else ``matrix``."""
     attributes, columns = table.attributes, table.columns
+    if "\\tag{" in table.tex:  # what amsmath allows in environments of their own only
+        name = "align*" if len(columns) > 1 else "gather*"
+        return f"\\begin{{{name}}}{table.tex}\\end{{{name}}}" if " \\\\ " in table.tex else table.tex.replace(" & ", " ")
     pairs = ("right", "left") * ((len(columns) + 1) // 2)
     if len(columns) > 1 and columns == pairs[: len(columns)]:
         return f"\\begin{{aligned}}{table.tex}\\end{{aligned}}"

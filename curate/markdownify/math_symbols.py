@@ -66,7 +66,8 @@ SYMBOLS: dict[str, str] = {
 OVER = {
     "^": ("hat", "widehat"), "ˆ": ("hat", "widehat"), "̂": ("hat", "widehat"), "~": ("tilde", "widetilde"),
     "˜": ("tilde", "widetilde"), "∼": ("tilde", "widetilde"), "̃": ("tilde", "widetilde"), "¯": ("bar", "overline"),
-    "‾": ("bar", "overline"), "―": ("overline", "overline"), "_": ("overline", "overline"), "̅": ("overline", "overline"),
+    "‾": ("bar", "overline"), "―": ("overline", "overline"),
+    "–": ("overline", "overline"), "_": ("overline", "overline"), "̅": ("overline", "overline"),
     "̄": ("bar", "overline"), "ˉ": ("bar", "overline"), "→": ("vec", "overrightarrow"), "⃗": ("vec", "overrightarrow"),
     "⇀": ("vec", "overrightarrow"), "←": ("overleftarrow", "overleftarrow"), "↔": ("overleftrightarrow", "overleftrightarrow"),
     "˙": ("dot", "dot"), "̇": ("dot", "dot"), ".": ("dot", "dot"), "¨": ("ddot", "ddot"), "̈": ("ddot", "ddot"),

@@ -113,7 +113,9 @@ AB = "<mi>a</mi><mi>b</mi>"
          "<mtr><mtd><mi>c</mi></mtd><mtd><mi>d</mi></mtd></mtr></mtable>",
          "\\begin{array}{l|c}a & b \\\\ \\hline c & d\\end{array}"),
         ("<mtable><mlabeledtr><mtd><mtext>(3a)</mtext></mtd><mtd><mi>x</mi></mtd></mlabeledtr></mtable>",
-         "\\begin{matrix}x \\tag{3a}\\end{matrix}"),
+         "x \\tag{3a}"),
+        ("<mtable><mlabeledtr><mtd><mtext>(1)</mtext></mtd><mtd><mi>x</mi></mtd><mtd><mi>y</mi></mtd></mlabeledtr>"
+         "<mtr><mtd><mi>z</mi></mtd></mtr></mtable>", "\\begin{align*}x & y \\tag{1} \\\\ z\\end{align*}"),
         # the rest
         ("<menclose notation='updiagonalstrike'><mi>x</mi></menclose>", "\\cancel{x}"),
         ("<menclose notation='box'><mi>x</mi></menclose>", "\\boxed{x}"),

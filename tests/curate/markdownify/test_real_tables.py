@@ -58,7 +58,7 @@ def prepared(page: str, profile: str) -> reader.Tree:
             or (name != "math" and reader.is_hidden(element) and not shown_after_all)
         ):
             reader.remove(element)
-        elif names & FORMULA_CLASSES or name == "math":
+        elif names & FORMULA_CLASSES or name in ("math", "mjx-container"):
             for child in list(element):
                 element.remove(child)
             element.text = "FORMULA"
@@ -115,6 +115,4 @@ def test_every_table_has_its_grid(shared_data: Path) -> None:
     for key in sorted(total):
         print(f"  {key}: {exact[key]} of {total[key]} table grids exact")
     assert total.total() >= 140
-    assert not [entry for entry in wrong if "spans" in entry[1]]
-    data = [key for key in total if "layout" not in key]
-    assert sum(exact[key] for key in data) >= 0.99 * sum(total[key] for key in data), wrong
+    assert not wrong

@@ -10,7 +10,7 @@ import pytest
 from tootsie.curate.markdownify import Profile, convert
 from tootsie.curate.markdownify.rules import RULES, rules_of
 
-ORIGINS = {"alttext", "annotation", "mathml", "script", "image", "entry", "container"}
+ORIGINS = {"alttext", "annotation", "mathml", "script", "image", "entry", "rendering", "container"}
 NAMED_BY_ARGUMENT = {"drop", "_runin"}
 
 
