@@ -89,8 +89,9 @@ def convert(
 
     Time and memory are linear in the length of the page. The result depends on the arguments only.
     """
-    styled = settings_of(profile, options).style != DEFAULT_STYLE
-    return convert_by(StyledSerializer if styled else Serializer, html, profile, limits, charset, options)[0]
+    settings = settings_of(profile, options)
+    engine = Serializer if settings.style == DEFAULT_STYLE else StyledSerializer
+    return convert_with(engine, html, settings, limits, charset)[0]
 
 
 def convert_by(
@@ -106,7 +107,17 @@ def convert_by(
     Returns:
       The conversion, and the serializer with all that it noted.
     """
-    settings = settings_of(profile, options)
+    return convert_with(engine, html, settings_of(profile, options), limits, charset)
+
+
+def convert_with(
+    engine: Callable[[Options, Limits, dict[str, Handler], dict[str, Handler]], Engine],
+    html: str | bytes,
+    settings: Options,
+    limits: Limits,
+    charset: str | None,
+) -> tuple[Conversion, Engine]:
+    """Convert one page as :func:`convert_by` does, with options that are checked already."""
     if len(html) > limits.max_bytes:
         raise InputError(
             f"the page is longer than {limits.max_bytes:,} {'bytes' if isinstance(html, bytes) else 'characters'}",

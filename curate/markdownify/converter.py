@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tootsie.curate.markdownify import listings
-from tootsie.curate.markdownify.conversion import convert_by, settings_of
+from tootsie.curate.markdownify.conversion import DEFAULT_LIMITS, convert_with, settings_of
 from tootsie.curate.markdownify.element import Element
 from tootsie.curate.markdownify.escaping import collapse, destination, escape_text, title_suffix
-from tootsie.curate.markdownify.hooks import serializer_of
+from tootsie.curate.markdownify.hooks import hooks_of, serializer_of
 from tootsie.curate.markdownify.inlines import code_span
-from tootsie.curate.markdownify.options import KNOWN, Limits, Profile, unknown_option
+from tootsie.curate.markdownify.options import KNOWN, Profile, unknown_option
+from tootsie.curate.markdownify.options import Options as EngineOptions
 from tootsie.curate.markdownify.style import ASTERISK, ATX_CLOSED, BACKSLASH, SPACES, STRIP, UNDERLINED
 from tootsie.curate.markdownify.styling import strip_lines
 from tootsie.curate.markdownify.wrapping import wrap_paragraph
@@ -26,7 +27,7 @@ from tootsie.datasets.errors import SpecError
 _SETTINGS = ("profile", "limits", "charset")
 _SYNONYMS = {"sub": "sub_symbol", "sup": "sup_symbol"}
 _LINE = re.compile(r"^(?=.)", re.MULTILINE)
-_FIXED = ("process_tag", "process_element", "process_text", "get_conv_fn", "get_conv_fn_cached")
+_FIXED = frozenset(("process_tag", "process_element", "process_text", "get_conv_fn", "get_conv_fn_cached"))
 
 
 def chomp(text: str) -> tuple[str, str, str]:
@@ -50,10 +51,10 @@ def _rule(method: Callable[..., str]) -> Callable[..., str]:
         convert_as_inline: bool = False,
         **_: Any,
     ) -> str:
-        if isinstance(parent_tags, bool) or not parent_tags:
-            tags = {"_inline"} if parent_tags or convert_as_inline else set()
+        if parent_tags is True or convert_as_inline:
+            tags: Any = {"_inline"}
         else:
-            tags = set(parent_tags)
+            tags = parent_tags or ()
         return method(self, el, text or "", tags)
 
     return call
@@ -130,27 +131,27 @@ class MarkdownConverter:
         """What a subclass wants otherwise."""
 
     def __init__(self, **options: Any) -> None:
-        self.options: dict[str, Any] = {}
         given = {_SYNONYMS.get(name, name): value for name, value in options.items()}
-        for source in (_options_of(self.DefaultOptions), _options_of(self.Options), given):
-            self.options.update(source)
+        own = _options_of(self.Options)
+        if not issubclass(self.Options, self.DefaultOptions):
+            own = {**_options_of(self.DefaultOptions), **own}
+        self.options: dict[str, Any] = {**own, **given}
         if type(self) is MarkdownConverter:
-            for name in self.options:
+            for name in given:
                 if name not in KNOWN and name not in _SETTINGS:
                     raise unknown_option(name)
-        for name in _FIXED:
-            if getattr(type(self), name, None) is not getattr(MarkdownConverter, name, None):
-                raise SpecError(
-                    f"{type(self).__name__} overrides {name}(), which the walk of this engine never calls",
-                    field=name,
-                    remedy="Use convert_* hooks and escape(), or the markdownify package itself",
-                )
-        settings_of(
-            self.options.get("profile", Profile.WEB), self._engine_options()
-        )  # refuses what is wrong now
+        for name in hooks_of(self) & _FIXED:
+            raise SpecError(
+                f"{type(self).__name__} overrides {name}(), which the walk of this engine never calls",
+                field=name,
+                remedy="Use convert_* hooks and escape(), or the markdownify package itself",
+            )
+        self.handlers: Any = None
+        self._ready = (dict(self.options), self._settings())  # refuses at once what is wrong
 
-    def _engine_options(self) -> dict[str, Any]:
-        return {name: value for name, value in self.options.items() if name in KNOWN}
+    def _settings(self, **changes: Any) -> EngineOptions:
+        known = {name: value for name, value in self.options.items() if name in KNOWN}
+        return settings_of(self.options.get("profile", Profile.WEB), {**known, **changes})
 
     # -- conversion
 
@@ -170,15 +171,15 @@ class MarkdownConverter:
         return self._converted(str(soup))
 
     def _converted(self, html: str | bytes, **changes: Any) -> str:
-        conversion, _ = convert_by(
-            serializer_of(self),
-            html,
-            self.options.get("profile", Profile.WEB),
-            self.options.get("limits") or Limits(),
-            self.options.get("charset"),
-            {**self._engine_options(), **changes},
-        )
-        return conversion.markdown
+        if changes:
+            settings = self._settings(**changes)
+        else:
+            if self._ready[0] != self.options:
+                self._ready = (dict(self.options), self._settings())
+            settings = self._ready[1]
+        limits = self.options.get("limits") or DEFAULT_LIMITS
+        charset = self.options.get("charset")
+        return convert_with(serializer_of(self), html, settings, limits, charset)[0].markdown
 
     def process_tag(self, node: Any, parent_tags: Any = None) -> str:
         """Return the Markdown of one element, for hooks that convert a child themselves."""
@@ -410,5 +411,8 @@ def _columns(cell: Any) -> int:
     return max(1, min(1000, int(span))) if re.fullmatch(r"\d{1,9}", span, re.ASCII) else 1
 
 
-def _options_of(holder: Any) -> dict[str, Any]:
-    return {name: getattr(holder, name) for name in dir(holder) if not name.startswith("_")}
+def _options_of(holder: type) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for kind in reversed(holder.__mro__[:-1]):
+        found.update(vars(kind))
+    return {name: value for name, value in found.items() if name[0] != "_"}

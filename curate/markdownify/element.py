@@ -80,10 +80,11 @@ class Text(str):
 class Element:
     """An element of the page."""
 
-    __slots__ = ("_node",)
+    __slots__ = ("_attributes", "_node")
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, attributes: dict[str, str | None] | None = None) -> None:
         self._node = node
+        self._attributes: dict[str, str | None] = node.attributes if attributes is None else attributes
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:  # type: ignore[override]
@@ -100,16 +101,16 @@ class Element:
     @property
     def attrs(self) -> dict[str, Any]:
         """The attributes; those that hold words (``class``) as lists. A copy: change them through the element."""
-        return {name: _value(name, value) for name, value in self._node.attributes.items()}
+        return {name: _value(name, value) for name, value in self._attributes.items()}
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return an attribute, or ``default``."""
-        attributes = self._node.attributes
+        attributes = self._attributes
         return _value(name, attributes[name]) if name in attributes else default
 
     def has_attr(self, name: str) -> bool:
         """Return whether there is such an attribute."""
-        return name in self._node.attributes
+        return name in self._attributes
 
     def get_attribute_list(self, name: str) -> list[Any]:
         """Return an attribute as a list, an empty one where there is none."""
@@ -117,14 +118,16 @@ class Element:
         return value if isinstance(value, list) else [value]
 
     def __getitem__(self, name: str) -> Any:
-        return _value(name, self._node.attributes[name])
+        return _value(name, self._attributes[name])
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._node.attrs[name] = " ".join(value) if isinstance(value, list | tuple) else str(value)
+        self._attributes = self._node.attributes
 
     def __delitem__(self, name: str) -> None:
         if self.has_attr(name):
             del self._node.attrs[name]
+            self._attributes = self._node.attributes
 
     def __getattr__(self, name: str) -> Element | None:
         """Return the first descendant of that name (``el.code``)."""

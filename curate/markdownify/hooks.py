@@ -37,6 +37,14 @@ _NAME = re.compile(r"[\[\]:-]")
 _HEADING = re.compile(r"h\d+\Z", re.ASCII)
 
 
+REMEMBERED = 1000
+"""How many elements' ancestors, and how many tags, are remembered; a page may have any number of them."""
+_PSEUDO = {
+    **{tag: {tag, "_noformat"} for tag in ("pre", "code", "kbd", "samp")},
+    **{tag: {tag, "_inline"} for tag in ("td", "th", "h1", "h2", "h3", "h4", "h5", "h6")},
+}
+
+
 class Block(str):
     """A block that a hook returned, with the line breaks it asked for around it."""
 
@@ -56,15 +64,23 @@ class HookedSerializer(StyledSerializer):
         tags: dict[str, Handler],
         classes: dict[str, Handler],
     ) -> None:
+        self._converter = converter
         super().__init__(options, limits, tags, classes)
-        methods = hooks_of(converter)
-        self.tags = _HookedTags(self.tags, converter, methods)
         self.waiting: dict[Flow, list[str]] = {}
+        self._around: dict[int, frozenset[str]] = {}
         self.own_escape: Callable[[str, set[str]], str] | None = None
-        if "escape" in methods:
+        if "escape" in hooks_of(converter):
             self.own_escape = _escape_hook(converter.escape)
             self._suspect = re.compile("")
             self.escapes_misc = False
+
+    def handlers(self, tags: dict[str, Handler], options: Options) -> dict[str, Handler]:
+        """Return the handlers by tag; a converter keeps them for its next page."""
+        converter = self._converter
+        if converter.handlers is None or converter.handlers[0] is not options:
+            styled = super().handlers(tags, options)
+            converter.handlers = (options, _HookedTags(styled, converter, hooks_of(converter)))
+        return converter.handlers[1]
 
     def escape(self, text: str, in_link: bool) -> str:
         """Escape prose, by the converter's own method where it has one."""
@@ -90,6 +106,25 @@ class HookedSerializer(StyledSerializer):
             flow = flow.parent
         return tags
 
+    def tags_around(self, node: Node) -> set[str]:
+        """Return the names of the elements around ``node``, ``_inline`` in headings and cells, ``_noformat`` in code."""
+        if len(self._around) > REMEMBERED:
+            self._around.clear()
+        outer = node.parent
+        missing: list[tuple[int, str]] = []
+        tags: frozenset[str] = frozenset()
+        while outer is not None:
+            key = outer.mem_id
+            if key in self._around:
+                tags = self._around[key]
+                break
+            missing.append((key, outer.tag))
+            outer = outer.parent
+        for key, tag in reversed(missing):
+            tags |= _PSEUDO.get(tag) or {"[document]" if tag == "-document" else tag}
+            self._around[key] = tags
+        return set(tags)
+
     def raw(self, markdown: str) -> None:
         """Add Markdown to the line as it is."""
         self.inline(RAW)
@@ -97,10 +132,13 @@ class HookedSerializer(StyledSerializer):
 
     def flush(self) -> None:
         """End the paragraph under way and put what hooks returned in its places."""
+        if not self.waiting:
+            Serializer.flush(self)
+            return
         flow = self.flow
         before = len(flow.blocks)
-        super().flush()
-        if self.waiting and flow in self.waiting:
+        Serializer.flush(self)
+        if flow in self.waiting:
             pieces = iter(self.waiting.pop(flow))
             if len(flow.blocks) > before:
                 flow.blocks[-1] = re.sub(RAW, lambda _: next(pieces, ""), flow.blocks[-1])
@@ -110,7 +148,8 @@ class _HookedTags(dict[str, Handler]):
     """Handlers by tag, those of hooks made as their elements are first met."""
 
     def __init__(self, tags: dict[str, Handler], converter: Any, methods: frozenset[str]) -> None:
-        super().__init__(tags)
+        super().__init__()
+        self._tags = tags
         self._converter = converter
         self._methods = methods
         self._met: dict[str, Handler | None] = {}
@@ -121,11 +160,13 @@ class _HookedTags(dict[str, Handler]):
         """Return the handler of ``tag``."""
         if tag in self._met:
             return self._met[tag]
-        handler = super().get(tag, default)
+        handler = self._tags.get(tag, default)
         method = self._method(tag)
         if method is not None:
             parts = (self._lists and tag in _LISTS) or (self._rows and (tag in _ROWS or tag == "table"))
             handler = _handler(tag, method, handler if tag in _WRITTEN_FIRST and not parts else None)
+        if len(self._met) > REMEMBERED:
+            self._met.clear()
         self._met[tag] = handler
         return handler
 
@@ -146,7 +187,7 @@ class _HookedTags(dict[str, Handler]):
             level = int(tag[1:3])
             for name in ("convert_hN", "convert_hn"):
                 if name in self._methods or level > 6:
-                    return bound(functools.partial(getattr(converter, name), level))
+                    return bound(getattr(converter, name), level)
         return None
 
 
@@ -161,7 +202,7 @@ def _handler(tag: str, hook: Hook, original: Handler | None) -> Handler:
             text = listings.verbatim(node) if tag in _PREFORMATTED else node.text(deep=True) or ""
             if tag in _CODE:
                 text = collapse(text)
-            _deliver(serializer, hook(Element(node), text, tags_around(node)), block)
+            _deliver(serializer, hook(Element(node, attributes), text, serializer.tags_around(node)), block)
             return SKIP
         outer = serializer.flow
         if outer.indent >= serializer.limits.max_indent and (
@@ -183,7 +224,7 @@ def _handler(tag: str, hook: Hook, original: Handler | None) -> Handler:
             if inner is not None and inner is not SKIP:
                 inner(s)
             text = _close(s, block)
-            _deliver(s, hook(Element(node), text, tags_around(node)), block)
+            _deliver(s, hook(Element(node, attributes), text, s.tags_around(node)), block)
 
         if inner is SKIP:
             leave(serializer)
@@ -258,20 +299,6 @@ def _deliver(serializer: Any, result: Any, block: bool) -> None:
         serializer.space = block or content[-1] == " "
 
 
-def tags_around(node: Node) -> set[str]:
-    """Return the names of the elements around ``node``, ``_inline`` in headings and cells, ``_noformat`` in code."""
-    tags: set[str] = set()
-    outer = node.parent
-    while outer is not None:
-        tags.add("[document]" if outer.tag == "-document" else outer.tag)
-        outer = outer.parent
-    if not tags.isdisjoint(("pre", "code", "kbd", "samp")):
-        tags.add("_noformat")
-    if any(tag in ("td", "th") or _HEADING.match(tag) for tag in tags):
-        tags.add("_inline")
-    return tags
-
-
 def hooks_of(converter: Any) -> frozenset[str]:
     """Return the names of the methods that ``converter`` has beside or instead of the base class's."""
     kind: Any = type(converter)
@@ -285,7 +312,7 @@ def _overridden(converter: Any) -> frozenset[str]:
     return frozenset(
         name
         for name in dir(converter)
-        if (name.startswith("convert_") or name == "escape")
+        if (name.startswith(("convert_", "process_", "get_conv_fn")) or name == "escape")
         and name not in ("convert_soup", "convert__document_")
         and getattr(converter, name) is not getattr(base, name, None)
     )
@@ -294,17 +321,29 @@ def _overridden(converter: Any) -> frozenset[str]:
 _BASE = "tootsie.curate.markdownify.converter"
 
 
-def bound(method: Callable[..., Any]) -> Hook:
+def bound(method: Callable[..., Any], *first: Any) -> Hook:
     """Return ``method`` as it wants to be called: with ``parent_tags``, the older ``convert_as_inline``, or neither."""
-    parameters = inspect.signature(method).parameters
+    way = _way(getattr(method, "__func__", method), len(first))
+    if way == "inline":
+        return lambda el, text, tags: method(*first, el, text, convert_as_inline="_inline" in tags)
+    if way == "named":
+        return lambda el, text, tags: method(*first, el, text, parent_tags=tags)
+    if way == "third":
+        return lambda el, text, tags: method(*first, el, text, tags)
+    return lambda el, text, tags: method(*first, el, text)
+
+
+@functools.lru_cache(maxsize=1024)
+def _way(function: Callable[..., Any], first: int) -> str:
+    parameters = inspect.signature(function).parameters
     kinds = {parameter.kind for parameter in parameters.values()}
-    if "convert_as_inline" in parameters:
-        return lambda el, text, tags: method(el, text, convert_as_inline="_inline" in tags)
+    if "convert_as_inline" in parameters and "parent_tags" not in parameters:
+        return "inline"
     if "parent_tags" in parameters or inspect.Parameter.VAR_KEYWORD in kinds:
-        return lambda el, text, tags: method(el, text, parent_tags=tags)
-    if inspect.Parameter.VAR_POSITIONAL in kinds or len(parameters) > 2:
-        return lambda el, text, tags: method(el, text, tags)
-    return lambda el, text, tags: method(el, text)
+        return "named"
+    if inspect.Parameter.VAR_POSITIONAL in kinds or len(parameters) > 3 + first:
+        return "third"
+    return "neither"
 
 
 def _escape_hook(method: Callable[..., Any]) -> Callable[[str, set[str]], str]:

@@ -55,7 +55,7 @@ class StyledSerializer(Serializer):
     def __init__(
         self, options: Options, limits: Limits, tags: dict[str, Handler], classes: dict[str, Handler]
     ) -> None:
-        super().__init__(options, limits, styled_tags(tags, options.style), classes)
+        super().__init__(options, limits, self.handlers(tags, options), classes)
         self.style = options.style
         if options.style.strong_em_symbol == UNDERSCORE:
             self.delimiters = "_*"
@@ -63,6 +63,10 @@ class StyledSerializer(Serializer):
         self._pattern = _escapes(self.style)
         if self._pattern is not None:
             self._suspect = _EVERYTHING
+
+    def handlers(self, tags: dict[str, Handler], options: Options) -> dict[str, Handler]:
+        """Return the handlers by tag."""
+        return styled_tags(tags, options.style)
 
     def escape(self, text: str, in_link: bool) -> str:
         """Escape prose as far as the style asks for it."""
@@ -99,12 +103,11 @@ class StyledSerializer(Serializer):
         text = super().markdown()
         if style.strip_document == FINAL_NEWLINE or not text:
             return text
-        before, after = _ends(self.root)
         text = text.removesuffix("\n")
         if style.strip_document in (RSTRIP, None):
-            text = before + text
+            text = _end(self.root, "first_child", "next") + text
         if style.strip_document in (LSTRIP, None):
-            text += after
+            text += _end(self.root, "last_child", "prev")
         return text
 
 
@@ -147,12 +150,9 @@ def _restyled(block: str, heading_style: str) -> str:
     return f"{escape_line_start(text)}\n{'=-'[len(marks) - 1] * max(len(text), 1)}"
 
 
-def _ends(root: Node) -> tuple[str, str]:
-    """Return the line breaks by which the package sets off the first and the last block of a page."""
-    return _end(root, "first_child", "next", "\n\n"), _end(root, "last_child", "prev", "\n\n")
-
-
-def _end(root: Node, inwards: str, onwards: str, separator: str) -> str:
+def _end(root: Node, inwards: str, onwards: str) -> str:
+    """Return the line breaks by which the package sets off the first or the last block of a page."""
+    separator = "\n\n"
     node = root
     while node is not None:
         if node.tag == "-text":
