@@ -57,6 +57,7 @@ def arxiv(
     time_limit: options.TimeLimit = 60.0,
     memory_limit: options.MemoryLimit = 2048,
     allow_empty: options.AllowEmpty = False,
+    sample_dropped_text: options.SampleDroppedText = 256,
     dry_run: options.DryRun = False,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -72,7 +73,9 @@ def arxiv(
     _run(
         corpus,
         [*([metadata] if metadata else []), *paths],
-        _settings(shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty),
+        _settings(
+            shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty, sample_dropped_text
+        ),
         workers,
         dry_run=dry_run,
         overwrite=overwrite,
@@ -98,6 +101,7 @@ def wikipedia(
     time_limit: options.TimeLimit = 60.0,
     memory_limit: options.MemoryLimit = 2048,
     allow_empty: options.AllowEmpty = False,
+    sample_dropped_text: options.SampleDroppedText = 256,
     dry_run: options.DryRun = False,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -114,7 +118,9 @@ def wikipedia(
     _run(
         corpus,
         paths,
-        _settings(shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty),
+        _settings(
+            shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty, sample_dropped_text
+        ),
         workers,
         dry_run=dry_run,
         overwrite=overwrite,
@@ -173,6 +179,7 @@ def stackexchange(
     time_limit: options.TimeLimit = 60.0,
     memory_limit: options.MemoryLimit = 2048,
     allow_empty: options.AllowEmpty = False,
+    sample_dropped_text: options.SampleDroppedText = 256,
     dry_run: options.DryRun = False,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -199,7 +206,9 @@ def stackexchange(
     _run(
         corpus,
         paths,
-        _settings(shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty),
+        _settings(
+            shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty, sample_dropped_text
+        ),
         workers,
         dry_run=dry_run,
         overwrite=overwrite,
@@ -214,10 +223,13 @@ def _settings(
     time_limit: float,
     memory_limit: int,
     allow_empty: bool,
+    sample_dropped_text: int,
 ) -> BuildSettings:
     from tootsie.curate.corpus_build import BuildSettings
 
-    return BuildSettings(shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty)
+    return BuildSettings(
+        shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty, sample_dropped_text
+    )
 
 
 def _filters(
@@ -295,6 +307,7 @@ def _build(job: Job, beam_options: PipelineOptions, *, overwrite: bool) -> None:
         manifest = corpus_build.build(job, beam_options)
     seconds = time.monotonic() - start
     progress.show_accounting(manifest, folder)
+    progress.show_notes(manifest)
     text = sum(entry.text_bytes for entry in manifest.files)
     source = sum(entry.size for entry in manifest.inputs)
     print(

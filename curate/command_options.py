@@ -47,6 +47,14 @@ MemoryLimit = Annotated[
 AllowEmpty = Annotated[
     bool, typer.Option("--allow-empty", help="Accept that no document is left, which else is an error.")
 ]
+SampleDroppedText = Annotated[
+    int,
+    typer.Option(
+        help="Of about one document in N, write down in rejects/ what the converter left out; 0: of none.",
+        min=0,
+        metavar="N",
+    ),
+]
 MinCharacters = Annotated[int, typer.Option(help="Shortest text that is kept.", min=0)]
 MaxCharacters = Annotated[int | None, typer.Option(help="Longest text that is kept.", min=1)]
 Languages = Annotated[

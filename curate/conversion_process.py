@@ -18,16 +18,13 @@ import pickle
 import signal
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import IO, Any
 
 LENGTH = struct.Struct("<Q")
 """How the length of a message is written."""
 DONE, MEMORY, ERROR = "done", "memory", "error"
-"""What became of a document: its conversions follow; nothing follows, nor further documents; what went wrong follows."""
-
-Request = tuple[Sequence[str | bytes], Mapping[str, Any]]
-"""Pages of a document and the options of their conversion."""
+"""What became of a document: its conversion follows; nothing follows, nor further documents; what went wrong follows."""
 
 
 def read_message(stream: IO[bytes]) -> bytes | None:
@@ -54,14 +51,14 @@ def limit_memory(size: int) -> None:
 
 
 def convert_batch(
-    function: Any, requests: Sequence[Request], seconds: float, out_of_memory: tuple[type[Exception], ...]
+    function: Any, requests: Sequence[Any], seconds: float, out_of_memory: tuple[type[Exception], ...]
 ) -> bytes:
     """Return the pickled list of what became of each document, cut off after one that takes too much memory."""
     results: list[tuple[str, Any]] = []
-    for pages, options in requests:
+    for request in requests:
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            results.append((DONE, function(pages, **options)))
+            results.append((DONE, function(request)))
         except out_of_memory:
             results.append((MEMORY, None))
             gc.collect()

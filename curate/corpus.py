@@ -90,6 +90,18 @@ Outcome = Kept | Dropped
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A text that a rule of the converter left out of a document; those of a sample of the documents are written down."""
+
+    id: str
+    """Of the document."""
+    rule: str
+    """Name of the rule."""
+    text: str
+    """What was left out."""
+
+
+@dataclass(frozen=True)
 class Pending:
     """A document whose outcome is known once its pages are converted, within the limits of a document."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 from fsspec.core import url_to_fs
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tootsie.curate.corpus import Corpus, TimeLimitFault, Unit
-from tootsie.curate.shard_output import REJECTS, WORK, Receipt, finished_receipt, part_name
+from tootsie.curate import corpus_sum
+from tootsie.curate.corpus import Corpus, Unit
+from tootsie.curate.corpus_card import card_is_ours, remove_card, write_card
+from tootsie.curate.shard_output import DROPPED_TEXT, REJECTS, WORK, Receipt, finished_receipt, part_name
 from tootsie.datasets import beam_runner, storage
-from tootsie.datasets.accounting import Accounting, ConservationError
-from tootsie.datasets.errors import ArtefactError, InputError, SpecError
+from tootsie.datasets.accounting import ConservationError
+from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.datasets.manifest import MANIFEST_NAME, InputEntry, Manifest, read_manifest, write_manifest
 from tootsie.datasets.provenance import code_version
 
@@ -38,8 +39,6 @@ MAX_SHARDS = 4096
 """Shards that are made unless more are asked for."""
 MAX_NUMBERED_SHARDS = 99_999
 """Shards that five digits in a file name can tell apart."""
-TOLERATED_FAILURES = 1
-"""Failures that never fail a run, whatever the budget: one bad document is no reason to stop."""
 _EXPANSION = {".zip": 6, ".gz": 6, ".zst": 7, ".7z": 6}
 
 
@@ -61,6 +60,8 @@ class BuildSettings:
     """MiB that the conversion of a document may take; 0 means any."""
     allow_empty: bool = False
     """Whether a corpus without a document is no error."""
+    sample_dropped_text: int = 256
+    """Of about one document in so many it is written down what was left out; 0 for none."""
 
 
 class Plan(BaseModel):
@@ -153,6 +154,7 @@ def make_job(
         "shards": shards,
         "time_limit": settings.time_limit,
         "memory_limit": settings.memory_limit,
+        "sample_dropped_text": settings.sample_dropped_text,
     }
     plan = Plan(
         source=corpus.name,
@@ -186,6 +188,12 @@ def check_output(job: Job, *, overwrite: bool = False) -> Manifest | None:
       ArtefactError: the folder belongs to another run (the first difference is named), and ``overwrite`` is not set.
     """
     folder, plan_url = job.folder, storage.join(job.folder, WORK, "plan.json")
+    if not card_is_ours(folder):
+        raise ArtefactError(
+            "the folder has a README.md that is not of Tootsie, in the place of the card of the corpus",
+            file=folder,
+            remedy="Move it away, or use another folder",
+        )
     if overwrite:
         clear(folder)
         return None
@@ -257,9 +265,10 @@ def _input_differences(wanted: list[InputEntry], found: list[InputEntry]) -> lis
 def clear(folder: str) -> None:
     """Delete what a run of ours wrote into ``folder``, and nothing else."""
     storage.remove(storage.join(folder, MANIFEST_NAME))
+    remove_card(folder)
     for place in (folder, storage.join(folder, REJECTS)):
         for name in storage.list_files(place):
-            if name.startswith("part-"):
+            if name.startswith(("part-", f"{DROPPED_TEXT}-")):
                 storage.remove(storage.join(place, name))
     remove_work(folder)
 
@@ -311,17 +320,8 @@ def add_to(pipeline: Pipeline, job: Job, wanted: Sequence[int]) -> Any:
         seed=job.settings.seed,
         limit=job.settings.limit,
         limits=ConversionLimits(job.settings.time_limit, job.settings.memory_limit * 2**20),
+        sample=job.settings.sample_dropped_text,
     )
-
-
-def _notes(job: Job, accounting: Accounting) -> list[str]:
-    late = accounting.dropped.get(TimeLimitFault.reason, 0)
-    if not late:
-        return []
-    return [
-        f"{late:,} documents were dropped by the time limit of {job.settings.time_limit:g} s of CPU time: a slower "
-        "or faster machine may drop others"
-    ]
 
 
 def finish(job: Job) -> Manifest:
@@ -336,40 +336,20 @@ def finish(job: Job) -> Manifest:
                 f"{job.folder}: {part_name(shard, job.shards)} was not written, though the pipeline ended well"
             )
         receipts.append(receipt)
-    accounting = Accounting.total(receipt.accounting for receipt in receipts)
+    accounting = corpus_sum.check_books(
+        receipts,
+        job.folder,
+        [entry.path for entry in job.plan.inputs],
+        job.plan.source,
+        max_failures=job.settings.max_failures,
+        allow_empty=job.settings.allow_empty,
+    )
     indexes = [read_index(job.folder, task) for task in range(len(job.tasks))]
     split = sum(count for index in indexes if index is not None for _, count, _ in index.values())
     if split != accounting.read:
         raise ConservationError(
             f"{job.folder}: {split:,} records were split off but {accounting.read:,} reached a shard"
         )
-    joined = sum((Counter(receipt.joined) for receipt in receipts), Counter[str]())
-    own = accounting.read - joined.total()
-    if not own:
-        raise InputError(
-            "no records in the inputs",
-            file=", ".join(entry.path for entry in job.plan.inputs[:5]),
-            remedy=f"Are these {job.plan.source} dumps?",
-        )
-    if not accounting.written and not job.settings.allow_empty:
-        reason, count = (Counter(accounting.dropped) - joined).most_common(1)[0]
-        raise InputError(
-            f"no document is left: all {own:,} records were dropped, most of them ({count:,}) as: {reason}",
-            file=storage.join(job.folder, REJECTS),
-            remedy="Look at the rejects there; --allow-empty accepts it without converting again",
-        )
-    failures = sum(receipt.failures for receipt in receipts)
-    if failures > max(TOLERATED_FAILURES, job.settings.max_failures * own):
-        raise InputError(
-            f"{failures:,} of {own:,} records failed, more than the budget of "
-            f"{job.settings.max_failures:.2%} ({accounting.dropped})",
-            file=storage.join(job.folder, REJECTS),
-            field="--max-failures",
-            remedy="Look at the rejects there; a larger --max-failures accepts them without converting again",
-        )
-    counters: Counter[str] = Counter()
-    for receipt in receipts:
-        counters.update(receipt.counters)
     manifest = Manifest(
         source=job.plan.source,
         code_version=job.plan.code_version,
@@ -377,9 +357,12 @@ def finish(job: Job) -> Manifest:
         inputs=job.plan.inputs,
         files=[receipt.file for receipt in receipts],
         accounting=accounting,
-        counters=dict(sorted(counters.items())),
-        notes=_notes(job, accounting),
+        counters=corpus_sum.total_counters(receipts),
+        unmatched_rules=corpus_sum.unmatched_rules(receipts, job.plan.source),
+        statistics=corpus_sum.statistics(receipts),
+        notes=corpus_sum.notes(accounting.dropped, job.settings.time_limit),
     )
+    write_card(job.folder, manifest)
     write_manifest(job.folder, manifest)
     remove_work(job.folder)
     return manifest

@@ -15,6 +15,7 @@ from typing import Any
 import apache_beam as beam
 
 from tootsie.curate.corpus import Corpus, Record, Unit
+from tootsie.curate.dropped_text_sample import DroppedTextSample
 from tootsie.curate.limited_conversion import (
     ConversionLimits,
     LimitedConverter,
@@ -96,11 +97,14 @@ class SplitUnits(beam.DoFn):
 class WriteShard(beam.DoFn):
     """``(shard, {"wanted": …, "records": [Range]})`` → shard number: converts and writes one shard."""
 
-    def __init__(self, corpus: Corpus, folder: str, shards: int, limits: ConversionLimits) -> None:
+    def __init__(
+        self, corpus: Corpus, folder: str, shards: int, limits: ConversionLimits, sample: int
+    ) -> None:
         self._corpus = corpus
         self._folder = folder
         self._shards = shards
         self._limits = limits
+        self._sample = sample
         self._converter: LimitedConverter | None = None
 
     def setup(self) -> None:
@@ -127,7 +131,11 @@ class WriteShard(beam.DoFn):
             shard,
             self._shards,
             self._corpus.name,
-            convert_pending(self._corpus.documents(records), self._converter or convert_here),
+            convert_pending(
+                self._corpus.documents(records),
+                self._converter or convert_here,
+                DroppedTextSample(self._sample),
+            ),
             sum(count for _, count, _ in ranges),
         )
         yield shard
@@ -144,6 +152,7 @@ def add_steps(
     seed: int,
     limit: int | None,
     limits: ConversionLimits,
+    sample: int,
 ) -> Any:
     """Add the steps of a corpus to a pipeline; return the PCollection of shards written.
 
@@ -157,6 +166,7 @@ def add_steps(
       seed: of the spread of keys over shards.
       limit: counted records a task may yield.
       limits: of the conversion of a document.
+      sample: one document in so many tells what was left out of it.
     """
     records = (
         pipeline
@@ -168,5 +178,5 @@ def add_steps(
     return (
         {"wanted": shard_numbers, "records": records}
         | "JoinByShard" >> beam.CoGroupByKey()
-        | "WriteShards" >> beam.ParDo(WriteShard(corpus, folder, shards, limits))
+        | "WriteShards" >> beam.ParDo(WriteShard(corpus, folder, shards, limits, sample))
     )

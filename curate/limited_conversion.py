@@ -20,17 +20,21 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from tootsie.curate import markdownify
-from tootsie.curate.conversion_process import DONE, ERROR, LENGTH, Request
+from tootsie.curate.conversion_process import DONE, ERROR, LENGTH
 from tootsie.curate.corpus import (
     ConversionFault,
+    Kept,
+    LeftOut,
     MemoryLimitFault,
     Outcome,
     Pending,
     TimeLimitFault,
     failed,
 )
+from tootsie.curate.page_conversion import Converted, Request, convert_request
 
+CONVERTER = "tootsie.curate.page_conversion:convert_request"
+"""What converts, in its process."""
 BATCH_CHARACTERS = 2**20
 """Documents go to the converter together once they have so many characters (or bytes) of HTML …"""
 BATCH_DOCUMENTS = 64
@@ -42,32 +46,35 @@ PATIENCE_SECONDS = 60.0
 _PIPE_BYTES = 2**20
 _SET_PIPE_SIZE = 1031  # Linux: F_SETPIPE_SZ
 
-Result = list[markdownify.Conversion] | ConversionFault
-"""What became of a document: a conversion for each of its pages, or why there is none."""
+Result = Converted | ConversionFault
+"""What became of a document."""
 Convert = Callable[[Sequence[Request]], list[Result]]
 """Converts some documents."""
-
-
-def convert_pages(
-    pages: Sequence[str | bytes], *, profile: str, **options: Any
-) -> list[markdownify.Conversion]:
-    """Convert the pages of a document."""
-    return [markdownify.convert(page, profile=profile, **options) for page in pages]
 
 
 def convert_here(requests: Sequence[Request]) -> list[Result]:
     """Convert documents in this process, without limits."""
     results: list[Result] = []
-    for pages, options in requests:
+    for request in requests:
         try:
-            results.append(convert_pages(pages, **options))
+            results.append(convert_request(request))
         except Exception as error:
             results.append(ConversionFault(f"{type(error).__name__}: {error}"))
     return results
 
 
-def convert_pending(items: Iterable[Outcome | Pending], convert: Convert) -> Iterator[Outcome]:
-    """Yield the outcomes of ``items`` in their order, some pending ones converted together."""
+def convert_pending(
+    items: Iterable[Outcome | Pending],
+    convert: Convert,
+    sampled: Callable[[str], bool] = lambda identity: False,
+) -> Iterator[Outcome | LeftOut]:
+    """Yield the outcomes of ``items`` in their order, some pending ones converted together.
+
+    Args:
+      items: outcomes, and documents to convert.
+      convert: converts them.
+      sampled: tells from its identifier whether what is left out of a document is told as well; asked once for each.
+    """
     held: list[Outcome | Pending] = []
     documents = characters = 0
     for item in items:
@@ -79,13 +86,16 @@ def convert_pending(items: Iterable[Outcome | Pending], convert: Convert) -> Ite
             documents += 1
             characters += sum(map(len, item.pages))
             if documents >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
-                yield from _converted(held, convert)
+                yield from _converted(held, convert, sampled)
                 held, documents, characters = [], 0, 0
-    yield from _converted(held, convert)
+    yield from _converted(held, convert, sampled)
 
 
-def _converted(held: list[Outcome | Pending], convert: Convert) -> Iterator[Outcome]:
-    results = iter(convert([(item.pages, item.options) for item in held if isinstance(item, Pending)]))
+def _converted(
+    held: list[Outcome | Pending], convert: Convert, sampled: Callable[[str], bool]
+) -> Iterator[Outcome | LeftOut]:
+    pending = [item for item in held if isinstance(item, Pending)]
+    results = iter(convert([Request(item.pages, item.options, sampled(item.id)) for item in pending]))
     for item in held:
         if not isinstance(item, Pending):
             yield item
@@ -95,10 +105,12 @@ def _converted(held: list[Outcome | Pending], convert: Convert) -> Iterator[Outc
             yield failed(item, result)
             continue
         try:
-            outcomes = list(item.finish(result))
+            outcomes = list(item.finish(result.conversions))
         except Exception as error:
             outcomes = [failed(item, error)]
         yield from outcomes
+        if any(isinstance(outcome, Kept) for outcome in outcomes):
+            yield from (LeftOut(item.id, rule, text) for rule, text in result.dropped)
 
 
 @dataclass(frozen=True)
@@ -114,15 +126,15 @@ class ConversionLimits:
 class LimitedConverter:
     """A :data:`Convert` with limits; to be closed, and not for several threads at once."""
 
-    def __init__(self, limits: ConversionLimits, function: str = f"{__name__}:convert_pages") -> None:
+    def __init__(self, limits: ConversionLimits, function: str | None = None) -> None:
         """Start nothing yet.
 
         Args:
           limits: for each document.
-          function: ``module:name`` of what converts, as :func:`convert_pages` does.
+          function: ``module:name`` of what converts, as :func:`.page_conversion.convert_request` does, which is the default.
         """
         self._limits = limits
-        self._function = function
+        self._function = function or CONVERTER
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> LimitedConverter:
@@ -135,6 +147,7 @@ class LimitedConverter:
 
     def __call__(self, requests: Sequence[Request]) -> list[Result]:
         """Convert documents; what goes wrong with one is its result and none of the others'."""
+        requests = list(requests)
         results: list[Result] = []
         together = True
         while len(results) < len(requests):
@@ -145,7 +158,7 @@ class LimitedConverter:
             except ConversionFault as fault:
                 # Whose fault it was is not known of a batch: one after another tells.
                 if len(batch) == 1:
-                    results.append(fault)
+                    self._settle(fault, requests, results)
                 together = False
                 continue
             for kind, value in answers:
@@ -158,8 +171,18 @@ class LimitedConverter:
                     # What others left in the memory of the process shall not decide about this one.
                     if fresh and len(answers) == 1:
                         mebibytes = self._limits.memory / 2**20
-                        results.append(MemoryLimitFault(f"more than {mebibytes:,.0f} MiB (--memory-limit)"))
+                        over = MemoryLimitFault(f"more than {mebibytes:,.0f} MiB (--memory-limit)")
+                        self._settle(over, requests, results)
         return results
+
+    @staticmethod
+    def _settle(fault: ConversionFault, requests: list[Request], results: list[Result]) -> None:
+        """Make ``fault`` the result of the next document, unless it was only too much to tell what was left out of it."""
+        request = requests[len(results)]
+        if request.trace:
+            requests[len(results)] = request._replace(trace=False)
+        else:
+            results.append(fault)
 
     def close(self) -> None:
         """End the process, whatever it is doing."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tootsie.curate.corpus_build import Job
+from tootsie.curate.markdownify.rules import RULES, Effect
 from tootsie.curate.shard_output import WORK, Receipt
 from tootsie.datasets import storage
 from tootsie.datasets.manifest import Manifest
@@ -127,3 +128,21 @@ def show_accounting(manifest: Manifest, folder: str) -> None:
     for name, count in rows:
         table.add_row(name, f"{count:,}")
     Console().print(table)
+
+
+def show_notes(manifest: Manifest) -> None:
+    """Print on stderr what is odd about a corpus: rules that matched nothing in any file, and its notes."""
+    filled = sum(1 for entry in manifest.files if entry.documents)
+    never = [name for name, files in manifest.unmatched_rules.items() if filled and files == filled]
+    removing = [
+        name for name in never if name in RULES and RULES[name].effect in (Effect.DROPPED, Effect.ASIDE)
+    ]
+    if removing:
+        print(f"rules that left nothing out of any document: {', '.join(removing)}", file=sys.stderr)
+    if never:
+        print(
+            f"rules that matched nothing: {len(never)} (unmatched_rules in the manifest names them)",
+            file=sys.stderr,
+        )
+    for note in manifest.notes:
+        print(f"note: {note}", file=sys.stderr)

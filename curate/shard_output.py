@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
 from collections import Counter
 from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tootsie.curate.corpus import EXCERPT, Dropped, Kept, Outcome
+from tootsie.curate.corpus import EXCERPT, Dropped, Kept, LeftOut, Outcome
+from tootsie.curate.shard_statistics import Statistics, Tally
 from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.document import Document
@@ -19,6 +22,8 @@ WORK = "_work"
 """Folder inside the output that holds the state of an unfinished run."""
 REJECTS = "rejects"
 """Folder inside the output that holds what was dropped, with the reason."""
+DROPPED_TEXT = "dropped-text"
+"""How the files in it begin that hold what was left out of documents, of a sample of them."""
 
 
 class Receipt(BaseModel):
@@ -30,6 +35,8 @@ class Receipt(BaseModel):
     """The document file."""
     rejects: FileEntry | None = None
     """The rejects file; none where nothing was rejected."""
+    dropped_text: FileEntry | None = None
+    """The sample of what was left out of documents; none where nothing was."""
     accounting: Accounting
     """Records read, written and dropped by reason."""
     joined: dict[str, int] = Field(default_factory=dict)
@@ -40,11 +47,18 @@ class Receipt(BaseModel):
     """Bytes of markup that were converted."""
     counters: dict[str, int] = Field(default_factory=dict)
     """How often each conversion rule applied."""
+    statistics: Statistics = Field(default_factory=dict)
+    """Documents by licence, language, length …"""
 
 
 def part_name(shard: int, shards: int) -> str:
     """Return the file name of a shard."""
     return f"part-{shard:05d}-of-{shards:05d}.jsonl.zst"
+
+
+def dropped_text_name(shard: int, shards: int) -> str:
+    """Return the file name of what was left out of some documents of a shard."""
+    return f"{DROPPED_TEXT}-{shard:05d}-of-{shards:05d}.jsonl.zst"
 
 
 def receipt_url(folder: str, shard: int) -> str:
@@ -53,22 +67,55 @@ def receipt_url(folder: str, shard: int) -> str:
 
 
 class _Lines:
-    """Counts documents and text bytes on their way into a compressed file."""
+    """A compressed file of documents, and how many it holds; without one there is no file, unless it is ``always`` there."""
 
-    def __init__(self, stream: io.BufferedIOBase) -> None:
-        self._stream = stream
+    def __init__(self, folder: str, path: str, *, always: bool = False) -> None:
+        self._folder = folder
+        self._path = path
+        self._always = always
+        self._files = contextlib.ExitStack()
+        self._stream: Any = None
         self.documents = 0
         self.text_bytes = 0
 
+    def __enter__(self) -> _Lines:
+        if self._always:
+            self._stream = self._open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._files.__exit__(kind, error, trace)
+        if self._stream is None:
+            storage.remove(storage.join(self._folder, self._path))
+
+    def _open(self) -> Any:
+        return self._files.enter_context(storage.atomic_zstd(storage.join(self._folder, self._path)))
+
     def add(self, document: Document) -> None:
-        line = document.to_json().encode("utf-8", "replace") + b"\n"
-        self._stream.write(line)
+        if self._stream is None:
+            self._stream = self._open()
+        self._stream.write(document.to_json().encode("utf-8", "replace") + b"\n")
         self.documents += 1
         self.text_bytes += len(document.text.encode("utf-8", "replace"))
 
+    def entry(self) -> FileEntry | None:
+        """Return the manifest's entry for the closed file."""
+        if self._stream is None:
+            return None
+        url = storage.join(self._folder, self._path)
+        return FileEntry(
+            path=self._path,
+            documents=self.documents,
+            text_bytes=self.text_bytes,
+            size=storage.size(url),
+            sha256=storage.sha256(url),
+        )
+
 
 def write_shard(
-    folder: str, shard: int, shards: int, source: str, outcomes: Iterable[Outcome], records: int
+    folder: str, shard: int, shards: int, source: str, outcomes: Iterable[Outcome | LeftOut], records: int
 ) -> Receipt:
     """Write everything of one shard, the receipt last.
 
@@ -77,7 +124,7 @@ def write_shard(
       shard: number of the shard.
       shards: how many there are.
       source: name of the corpus.
-      outcomes: what became of the records.
+      outcomes: what became of the records, and what was left out of some of them.
       records: how many records were routed to this shard.
 
     Raises:
@@ -88,61 +135,51 @@ def write_shard(
     counters: Counter[str] = Counter()
     joined: Counter[str] = Counter()
     failures = source_bytes = 0
-    url, rejects_url = storage.join(folder, name), storage.join(folder, REJECTS, name)
-    rejected: list[bytes] = []
-    with storage.atomic_zstd(url) as stream:
-        lines = _Lines(stream)
+    tally = Tally()
+    kept = _Lines(folder, name, always=True)
+    rejected = _Lines(folder, f"{REJECTS}/{name}")
+    left_out = _Lines(folder, f"{REJECTS}/{dropped_text_name(shard, shards)}")
+    with kept, rejected, left_out:
         for outcome in outcomes:
             if isinstance(outcome, Kept):
-                lines.add(outcome.document)
+                kept.add(outcome.document)
+                tally.add(outcome.document)
                 counters.update(outcome.counters)
                 source_bytes += outcome.source_bytes
-                continue
-            dropped[outcome.reason] += outcome.records
-            failures += outcome.records if outcome.failure else 0
-            joined[outcome.reason] += outcome.records if outcome.joins else 0
-            if outcome.show:
-                rejected.append(_reject(outcome, source))
-    rejects = None
-    if rejected:
-        with storage.atomic_zstd(rejects_url) as stream:
-            for line in rejected:
-                stream.write(line)
-        rejects = _entry(folder, f"{REJECTS}/{name}", len(rejected), 0)
-    else:
-        storage.remove(rejects_url)
+            elif isinstance(outcome, LeftOut):
+                left_out.add(
+                    Document(id=outcome.id, text=outcome.text, source=source, metadata={"rule": outcome.rule})
+                )
+            else:
+                dropped[outcome.reason] += outcome.records
+                failures += outcome.records if outcome.failure else 0
+                joined[outcome.reason] += outcome.records if outcome.joins else 0
+                if outcome.show:
+                    rejected.add(_reject(outcome, source))
+    file = kept.entry()
+    assert file is not None
     receipt = Receipt(
-        file=_entry(folder, name, lines.documents, lines.text_bytes),
-        rejects=rejects,
-        accounting=Accounting(read=records, written=lines.documents, dropped=dict(sorted(dropped.items()))),
+        file=file,
+        rejects=rejected.entry(),
+        dropped_text=left_out.entry(),
+        accounting=Accounting(read=records, written=kept.documents, dropped=dict(sorted(dropped.items()))),
         joined={reason: count for reason, count in sorted(joined.items()) if count},
         failures=failures,
         source_bytes=source_bytes,
         counters=dict(sorted(counters.items())),
+        statistics=tally.result(),
     )
     receipt.accounting.check(f"{source}, shard {shard}")
     storage.write_bytes(receipt_url(folder, shard), receipt.model_dump_json().encode())
     return receipt
 
 
-def _reject(outcome: Dropped, source: str) -> bytes:
-    document = Document(
+def _reject(outcome: Dropped, source: str) -> Document:
+    return Document(
         id=outcome.id or "unknown",
         text=shorten(outcome.excerpt, EXCERPT),
         source=source,
         metadata={"reason": outcome.reason, "detail": outcome.detail, **outcome.metadata},
-    )
-    return document.to_json().encode("utf-8", "replace") + b"\n"
-
-
-def _entry(folder: str, path: str, documents: int, text_bytes: int) -> FileEntry:
-    url = storage.join(folder, path)
-    return FileEntry(
-        path=path,
-        documents=documents,
-        text_bytes=text_bytes,
-        size=storage.size(url),
-        sha256=storage.sha256(url),
     )
 
 
@@ -153,7 +190,7 @@ def finished_receipt(folder: str, shard: int) -> Receipt | None:
         return None
     try:
         receipt = Receipt.model_validate_json(storage.read_bytes(url))
-        for entry in (receipt.file, receipt.rejects):
+        for entry in (receipt.file, receipt.rejects, receipt.dropped_text):
             if entry is not None:
                 verify_file(folder, entry)
     except (ValidationError, ArtefactError):

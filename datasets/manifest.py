@@ -69,6 +69,10 @@ class Manifest(BaseModel):
     """Records read, written and dropped by reason."""
     counters: dict[str, int] = Field(default_factory=dict)
     """How often each conversion rule applied."""
+    unmatched_rules: dict[str, int] = Field(default_factory=dict)
+    """Conversion rules that matched nothing in some of the files that hold documents, and in how many of them."""
+    statistics: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """How many documents there are by licence, language, length …"""
     notes: list[str] = Field(default_factory=list)
     """What a user of the corpus should know of how it was made."""
 

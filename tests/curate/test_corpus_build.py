@@ -42,6 +42,7 @@ def test_books_and_checksums(curate, papers: Path) -> None:
     assert manifest.inputs[0].path == "a.zip"
     assert "read\t30\nwritten\t30\n" in result.stdout
     assert sorted(path.name for path in result.folder.iterdir()) == [
+        "README.md",
         "_manifest.json",
         *(entry.path for entry in manifest.files),
     ]
@@ -389,5 +390,6 @@ def test_plan_names_what_a_run_is_about(tmp_path: Path, papers: Path) -> None:
         "shards": 4,
         "time_limit": 60.0,
         "memory_limit": 2048,
+        "sample_dropped_text": 256,
     }
     assert json.loads(job.plan.model_dump_json())["inputs"][0]["path"] == "a.zip"

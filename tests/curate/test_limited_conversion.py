@@ -15,19 +15,23 @@ from tootsie.curate.limited_conversion import (
     convert_here,
     convert_pending,
 )
+from tootsie.curate.page_conversion import Request
 from tootsie.datasets.document import Document
 
 from .conftest import page, write_zip
 
 MOODY = '''
 import ctypes, os
-from tootsie.curate.limited_conversion import convert_pages
+from tootsie.curate.page_conversion import convert_request
 
 held = []
 
-def convert(pages, **options):
+def convert(request):
     """Does what the page says."""
+    pages = request.pages
     text = pages[0] if isinstance(pages[0], str) else pages[0].decode()
+    if "only when traced" in text and not request.trace:
+        return convert_request(request)
     if "LOOP" in text:
         while True:
             pass
@@ -43,7 +47,7 @@ def convert(pages, **options):
         raise RecursionError("too deep")
     if "PRINT" in text:
         print("noise")
-    return convert_pages(pages, **options)
+    return convert_request(request)
 '''
 
 
@@ -57,16 +61,23 @@ def moody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "moody_converter:convert"
 
 
-def requests(*texts: str) -> list[tuple[list[str], dict[str, str]]]:
-    return [([f"<p>{text}</p>"], {"profile": "web"}) for text in texts]
+def requests(*texts: str, trace: bool = False) -> list[Request]:
+    return [Request([f"<p>{text}</p>"], {"profile": "web"}, trace) for text in texts]
 
 
 def outcome(result: object) -> str:
-    return f"{type(result).__name__}: {result}" if isinstance(result, ConversionFault) else result[0].markdown  # type: ignore[index]
+    return (
+        f"{type(result).__name__}: {result}"
+        if isinstance(result, ConversionFault)
+        else result.conversions[0].markdown
+    )  # type: ignore[attr-defined]
 
 
 def test_results_are_those_without_limits() -> None:
-    pages = [([page("A").encode(), "<p>b"], {"profile": "arxiv"}), (["<i>c</i>"], {"profile": "web"})]
+    pages = [
+        Request([page("A").encode(), "<p>b"], {"profile": "arxiv"}),
+        Request(["<i>c</i><button>d</button>"], {"profile": "web"}, trace=True),
+    ]
     with LimitedConverter(ConversionLimits()) as convert:
         assert convert(pages) == convert_here(pages)
         assert convert(pages) == convert_here(pages)
@@ -108,9 +119,15 @@ def test_a_converter_that_waits_without_working_is_given_up(
 def test_memory_of_real_pages() -> None:
     large = ("<p><b>x</b><i>y</i> word</p>" * 100_000).encode()
     with LimitedConverter(ConversionLimits(memory=64 * 2**20)) as convert:
-        results = convert([([large], {"profile": "web"}), (["<p>small"], {"profile": "web"})])
+        results = convert([Request([large], {"profile": "web"}), *requests("small")])
     assert isinstance(results[0], MemoryLimitFault)
     assert outcome(results[1]) == "small\n"
+
+
+def test_telling_what_was_left_out_costs_no_document(moody: str) -> None:
+    with LimitedConverter(ConversionLimits(seconds=0.5), moody) as convert:
+        results = convert(requests("fine", "LOOP only when traced", trace=True))
+    assert [outcome(result) for result in results] == ["fine\n", "LOOP only when traced\n"]
 
 
 def test_no_process_is_left(moody: str) -> None:
@@ -159,7 +176,7 @@ def test_outcomes_keep_their_order_and_failures_their_records() -> None:
 
 
 def test_limits_in_a_run(curate, tmp_path: Path, moody: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LimitedConverter.__init__, "__defaults__", (moody,))
+    monkeypatch.setattr("tootsie.curate.limited_conversion.CONVERTER", moody)
     names = ["LOOP", "EAT", "CRASH", "RAISE", *(f"Paper {n}" for n in range(20))]
     dump = write_zip(tmp_path / "a.zip", {f"e/2404.{n:05d}.html": page(name) for n, name in enumerate(names)})
     result = curate("arxiv", dump, "--time-limit=0.5", "--memory-limit=256", "--max-failures=0.5")
