@@ -165,7 +165,10 @@ def markdownify(html: str | bytes, *, profile: str | Profile = Profile.WEB, **op
 
 def settings_of(profile: str | Profile, options: dict[str, Any]) -> Options:
     """Return the options of one conversion; the same object for the same arguments."""
-    return _options(profile, tuple(sorted((name, _hashable(value)) for name, value in options.items())))
+    try:
+        return _options(profile, frozenset(options.items()))
+    except TypeError:  # lists and the like
+        return _options(profile, frozenset((name, _hashable(value)) for name, value in options.items()))
 
 
 def _hashable(value: Any) -> Any:
@@ -175,7 +178,7 @@ def _hashable(value: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _options(profile: str | Profile, options: tuple[tuple[str, Any], ...]) -> Options:
+def _options(profile: str | Profile, options: frozenset[tuple[str, Any]]) -> Options:
     return Options.of(profile, **dict(options))
 
 
