@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test lint format types bench bench-peers check-demo kill-demo lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers check-demo kill-demo lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -19,9 +19,9 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-# The examples that test_commonmark.py converts are others' work: they are fetched, not kept. Without them it skips.
+# What test_commonmark.py and test_markdownify_suite.py convert is others' work: it is fetched, not kept. Without it they skip.
 .build/specifications/.downloaded: tests/curate/markdownify/specifications.txt $(VENV)/.installed-dev
-	-$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary markdown-it-py,multimark \
+	-$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary markdown-it-py,markdownify,multimark \
 		--require-hashes --requirement $< --dest $(@D) && touch $@
 
 setup: $(VENV)/.installed  ## Make .venv with what a user needs
@@ -33,6 +33,9 @@ demo: setup  ## The whole way on the sample dumps: dumps in, a trained model and
 
 test: setup-dev  ## Run the tests
 	$(RUN) -m pytest
+
+markdownify-suite: setup-dev  ## Run the package's tests on this converter; SUITE: the tests folder of a checkout of it
+	PYTHONPATH= MARKDOWNIFY_SUITE=$(SUITE) $(BIN)/python -m pytest -q -s tests/curate/markdownify/test_markdownify_suite.py
 
 lint: setup-dev  ## Check format, style and types
 	$(BIN)/ruff format --check .
