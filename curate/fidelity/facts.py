@@ -55,6 +55,8 @@ class Facts:
     equation_text: list[str] = field(default_factory=list)
     """Words among the cells of an equation: in Markdown they may be inside the formula."""
     formulas: list[Formula] = field(default_factory=list)
+    untold: int = 0
+    """Formulas of which the page has no TeX."""
     equation_numbers: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     code_blocks: list[tuple[str, str]] = field(default_factory=list)
@@ -70,6 +72,8 @@ class Facts:
     """Sources."""
     notes: list[str] = field(default_factory=list)
     """Texts of footnotes."""
+    notes_apart: list[tuple[str, str]] = field(default_factory=list)
+    """Marks and texts of notes that stand apart from where they are mentioned: a footnote, or the mark and the text in place."""
     title: str = ""
     abstract: str = ""
     left_out: dict[str, int] = field(default_factory=dict)

@@ -40,7 +40,7 @@ def _list(reader: SourceReader, element: Element) -> Walk:
 
 def _item(reader: SourceReader, element: Element) -> Walk:
     """An item with its number, up to the first list in it; in a table, which holds no lists, it is text."""
-    if reader.tables:
+    if reader.in_cell:
         return True, reader.space
     outer = reader.lists[-1] if reader.lists else [False, 1]
     value = element.attributes.get("value") or ""
@@ -124,6 +124,9 @@ def _math(reader: SourceReader, element: Element) -> Walk:
     if "ltx_Math" not in element.names:
         note = element.node.css_first('annotation[encoding="application/x-tex"]')
         tex = _without_style(normal_tex((note.text(deep=True) or "") if note is not None else tex))
+    if not tex.strip() and not reader.equation:
+        tex = _plain(element) or ""
+        reader.facts.untold += not tex
     if not reader.equation:
         display = element.attributes.get("display") == "block" or element.attributes.get("mode") == "display"
         reader.formula(tex, display or _in_display(element))
@@ -132,6 +135,16 @@ def _math(reader: SourceReader, element: Element) -> Walk:
     ):
         reader.facts.formulas.append(Formula(tex, display=True, piece=True))
     return False, None
+
+
+def _plain(element: Element) -> str | None:
+    """Return the characters of MathML without TeX that is a mere row of them: they are their own TeX."""
+    if element.node.css_first(
+        "msub, msup, msubsup, mfrac, msqrt, mroot, mover, munder, munderover, mtable, mfenced, menclose"
+    ):
+        return None
+    texts = [part.text(deep=True) or "" for part in element.node.css("mi, mn, mo, mtext")]
+    return None if any(len(text) > 1 for text in texts) else "".join(texts)
 
 
 def _without_style(tex: str) -> str:
@@ -155,25 +168,44 @@ def _in_display(element: Element) -> bool:
 
 def table(reader: SourceReader, element: Element) -> Walk:
     """A table; one that only arranges things (``role=presentation``, a single cell) is text, one inside another is its text."""
-    state = SourceTable(layout=element.attributes.get("role") in ("presentation", "none"))
-    for outer in reader.tables:
-        outer.nested = True
+    state = SourceTable(element.attributes.get("role") in ("presentation", "none") or _is_box(element))
+    if not state.layout:
+        for outer in reader.tables:
+            outer.nested = True
     reader.tables.append(state)
 
     def leave() -> None:
         reader.tables.pop()
         reader.space()
-        cells = [cell for line in state.rows for cell in line]
-        if reader.tables or state.layout or (len(cells) <= 1 and not state.header):
+        if state.layout or reader.in_cell:
             return
         body = [line for index, line in enumerate(state.rows) if index not in state.foot]
         grid = grid_of(body + [state.rows[index] for index in sorted(state.foot)])
         if grid:
-            reader.facts.tables.append(
-                Table(grid, any(cell.columns > 1 or cell.rows > 1 for cell in cells), state.nested)
-            )
+            spans = any(cell.columns > 1 or cell.rows > 1 for line in state.rows for cell in line)
+            reader.facts.tables.append(Table(grid, spans, state.nested))
 
     return True, leave
+
+
+def _is_box(element: Element) -> bool:
+    """Return whether a table is one cell without a header or caption: a box around its content."""
+    cells = 0
+    waiting = [element.node.first_child]
+    while waiting:
+        node = waiting.pop()
+        while node is not None:
+            if node.tag in ("caption", "thead", "th") or "ltx_th" in (node.attributes or {}).get("class", ""):
+                return False
+            cells += node.tag == "td" or "ltx_td" in ((node.attributes or {}).get("class") or "").split()
+            if cells > 1:
+                return False
+            if node.tag in ("tbody", "tfoot", "tr") or (node.tag == "span" and cells == 0):
+                waiting.append(node.next)
+                node = node.first_child
+            else:
+                node = node.next
+    return True
 
 
 def row(reader: SourceReader, element: Element) -> Walk:
@@ -194,7 +226,6 @@ def cell(reader: SourceReader, element: Element) -> Walk:
     state = reader.tables[-1]
     if not state.rows:
         state.rows.append([])
-    state.header = state.header or element.tag == "th"
     line, start, buffer = state.rows[-1], len(reader.out), reader.out
 
     def leave() -> None:
@@ -208,6 +239,16 @@ def cell(reader: SourceReader, element: Element) -> Walk:
 def _span(value: str | None, unlimited: int) -> int:
     match = re.match(r"\s*(\d{1,9})", value or "", re.ASCII)
     return 1 if match is None else (int(match[1]) or unlimited)
+
+
+def entry(reader: SourceReader, element: Element) -> Walk | None:
+    """Temml keeps a formula's TeX in ``data-entry``."""
+    tex = element.attributes.get("data-entry")
+    if not tex:
+        return None
+    shown = element.node.css_first("math")
+    reader.formula(tex, shown is not None and shown.attributes.get("display") == "block")
+    return False, None
 
 
 TAG_RULES: dict[str, Rule] = {
@@ -227,3 +268,4 @@ TAG_RULES: dict[str, Rule] = {
     "td": cell,
     "th": cell,
 }
+CLASS_RULES: dict[str, Rule] = {"hurmet-tex": entry}

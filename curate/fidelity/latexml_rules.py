@@ -43,7 +43,21 @@ def _equation_number(reader: SourceReader, element: Element) -> Walk | None:
 
 
 def _note(reader: SourceReader, element: Element) -> Walk:
-    return (False, None) if "ltx_role_footnotemark" in element.names else reader.open_note()
+    if "ltx_role_footnotemark" in element.names:
+        return False, None
+    descend, finish = reader.open_note()
+    if "ltx_role_footnotetext" not in element.names or finish is None:
+        return descend, finish
+    mark = element.node.css_first(".ltx_note_mark")
+    known = len(reader.facts.notes)
+
+    def leave() -> None:
+        finish()
+        if len(reader.facts.notes) > known:
+            text = reader.facts.notes.pop()
+            reader.facts.notes_apart.append((mark.text(deep=True) or "" if mark is not None else "", text))
+
+    return True, leave
 
 
 def _item_label(reader: SourceReader, element: Element) -> Walk | None:

@@ -20,7 +20,7 @@ def kept_notes(parser: LexborHTMLParser, options: Options) -> frozenset[str]:
     """Return the ids of the list entries that stay as footnotes: all, or those whose marks are no plain numbers of citations."""
     kept = set()
     for mark in parser.css("sup.mw-ref a, sup.reference a, span.mw-ref a"):
-        target = (mark.attributes.get("href") or "").rpartition("#")[2]
+        target = (mark.attributes.get("href") or "").partition("#")[2]
         label = collapse(mark.text(deep=True) or "").strip("[]↑ ")
         if target and (options.references is References.KEEP or (label and not label.isdecimal())):
             kept.add(target)
@@ -32,7 +32,7 @@ def _citation(reader: SourceReader, element: Element) -> Walk | None:
     if element.tag not in ("sup", "span"):
         return None
     anchor = element.node.css_first("a")
-    target = ((anchor.attributes.get("href") or "") if anchor is not None else "").rpartition("#")[2]
+    target = ((anchor.attributes.get("href") or "") if anchor is not None else "").partition("#")[2]
     if not target.startswith("cite_note"):
         return "mw-ref" not in element.names, None
     return target not in reader.kept_notes and reader.options.references is References.CITE_KEYS, None
@@ -44,9 +44,11 @@ def _reference_list(reader: SourceReader, element: Element) -> Walk | None:
         return None
     reader.buffers.append(reader.out)
     reader.out = []
+    items = len(reader.facts.items)
 
     def leave() -> None:
         reader.out = reader.buffers.pop()
+        del reader.facts.items[items:]
 
     return True, leave
 

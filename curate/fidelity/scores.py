@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tootsie.curate.fidelity.facts import Facts, Formula, bare, collapse, words
+from tootsie.curate.fidelity.facts import CODE, MATH, Facts, Formula, bare, collapse, words
 
 KINDS = (
     "formulas", "display", "equation numbers", "tables", "span tables", "code blocks", "languages", "inline code", "headings",
@@ -82,7 +82,8 @@ def compare(source: Facts, markdown: Facts) -> dict[str, Score]:
     _count(scores["list items"], source.items, markdown.items)
     _count(scores["links"], source.links, markdown.links)
     _count(scores["images"], source.images, markdown.images)
-    _count(scores["footnotes"], source.notes, markdown.notes)
+    apart = [text for _, text in source.notes_apart if text in markdown.notes]
+    _count(scores["footnotes"], source.notes + apart, markdown.notes)
     if source.title:
         _count(
             scores["titles"], [source.title], [text for level, text in markdown.headings if level == 1][:1]
@@ -134,6 +135,8 @@ def _formulas(source: Facts, markdown: Facts, scores: dict[str, Score]) -> None:
     others = [*groups.untouched(), *(+inline).elements()]
     score.written = score.kept + len(others)
     displayed.written = displayed.kept + len(groups.untouched())
+    # Formulas of which the page has only MathML are no surplus.
+    score.written -= min(source.untold, len(others))
     score.surplus, displayed.surplus = others[:MAX_EXAMPLES], groups.untouched()[:MAX_EXAMPLES]
 
 
@@ -181,6 +184,10 @@ def _text(source: Facts, markdown: Facts, scores: dict[str, Score]) -> None:
     if source.equation_text:
         shown = bare("".join(one.tex for one in markdown.formulas if one.display))
         wanted.update(word for word in source.equation_text if word not in shown)
+    notes = set(markdown.notes)
+    for mark, text in source.notes_apart:
+        if text not in notes:
+            wanted.update(words(mark))
     score = scores["text"]
     score.expected, score.written = wanted.total(), found.total()
     score.kept = (wanted & found).total()
@@ -199,4 +206,8 @@ def _most(counts: Counter[str]) -> list[str]:
 
 
 def _show(one: Any) -> str:
-    return collapse(one if isinstance(one, str) else repr(one))
+    text = one if isinstance(one, str) else repr(one)
+    for marks, mark in ((MATH, "$"), (CODE, "`")):
+        for character in marks:
+            text = text.replace(character, mark).replace(repr(character)[1:-1], mark)
+    return collapse(text)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborHTMLParser
 
-from tootsie.curate.fidelity import latexml_rules, mediawiki_rules
+from tootsie.curate.fidelity import html_rules, latexml_rules, mediawiki_rules
 from tootsie.curate.fidelity.facts import Facts, clean
-from tootsie.curate.fidelity.html_rules import TAG_RULES
 from tootsie.curate.fidelity.source_reader import Rule, SourceReader
 from tootsie.curate.markdownify import nesting
 from tootsie.curate.markdownify.options import Options, Profile
@@ -32,7 +31,9 @@ def read_source(html: str, options: Options) -> Facts:
     if nesting.is_deep(html.encode("utf-8", "replace"), MAX_DEPTH):
         html, _ = nesting.flatten(html, MAX_DEPTH)
     parser = LexborHTMLParser(html)
-    reader = SourceReader(parser, html, options, TAG_RULES, CLASS_RULES.get(options.profile, {}))
+    reader = SourceReader(
+        parser, html, options, html_rules.TAG_RULES, CLASS_RULES.get(options.profile, html_rules.CLASS_RULES)
+    )
     if parser.root is None:
         return reader.finish()
     if options.profile is Profile.WIKIPEDIA:

@@ -63,7 +63,7 @@ class SourceTable:
         self.foot: set[int] = set()
         """Rows of ``tfoot``, which stand last wherever they are written."""
         self.layout = layout
-        self.header = False
+        """It only arranges things: its content stands for itself."""
         self.nested = False
 
 
@@ -157,6 +157,11 @@ class SourceReader:
         result = rule(self, element) if rule is not None else None
         return (True, self.space if element.tag in BLOCKS else None) if result is None else result
 
+    @property
+    def in_cell(self) -> bool:
+        """Whether the walk is in a cell, where Markdown has neither lists nor blocks of code."""
+        return any(not table.layout for table in self.tables)
+
     # -- what rules add
 
     def space(self) -> None:
@@ -196,7 +201,7 @@ class SourceReader:
             return
         self.solid.append(len(self.out))
         self.out.append(" ")
-        if not self.tables:
+        if not self.in_cell:
             self.facts.code_blocks.append((text, language))
             return
         for line in text.split("\n"):
@@ -209,7 +214,7 @@ class SourceReader:
         def leave() -> None:
             text = "".join(self.out[start:])
             self.out.append(" ")
-            if not (self.tables or self.buffers) and bare(text):
+            if not (self.in_cell or self.buffers) and bare(text):
                 self.sections.append((level, text, start, len(self.out)))
 
         return True, leave

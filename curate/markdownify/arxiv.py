@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tootsie.curate.markdownify import front_matter
+from tootsie.curate.markdownify import front_matter, latexml_notes
 from tootsie.curate.markdownify.blocks import open_line
 from tootsie.curate.markdownify.equations import equation_table
 from tootsie.curate.markdownify.inlines import code, drop, transparent
@@ -54,37 +54,6 @@ def label(serializer: Serializer, text: str) -> None:
     serializer.flow.parts.append(text)
     serializer.space = True
     serializer.run_in = (serializer.flow, len(serializer.flow.parts))
-
-
-def _note(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """Footnotes, endnotes, thanks: ``[^n]``. Marks without text refer to the note of that number."""
-    classes = attributes.get("class") or ""
-    if "ltx_note_frontmatter" in classes or "ltx_role_institutetext" in classes:
-        serializer.counters["front_matter_set_aside"] += 1
-        return SKIP
-    mark = node.css_first(".ltx_note_mark")
-    label = text_of(mark) if mark is not None else ""
-    if "ltx_role_footnotemark" in classes:
-        serializer.inline(f"[^{serializer.footnote('note:' + label)}]")
-        return SKIP
-    key = (
-        f"note:{label}"
-        if label and f"note:{label}" not in serializer.footnotes
-        else f"note:{attributes.get('id') or node.mem_id}"
-    )
-    if serializer.footnotes.lacks_text(f"note:{label}"):
-        key = f"note:{label}"
-    number = serializer.footnote(key)
-    serializer.trim()
-    if "ltx_role_footnotetext" not in classes:
-        serializer.inline(f"[^{number}]")
-    serializer.push("note")
-
-    def leave(s: Serializer) -> None:
-        s.define_footnote(key, "\n\n".join(s.pop().blocks))
-        s.space = False
-
-    return leave
 
 
 def _item_tag(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -311,7 +280,7 @@ ARXIV_CLASSES: dict[str, Handler] = {
     "ltx_title_proof": _runin("proofs"),
     "ltx_para": _para,
     "ltx_p": _para,
-    "ltx_note": _note,
+    "ltx_note": latexml_notes.note,
     "ltx_note_mark": drop("note_marks_dropped"),
     "ltx_note_type": drop("note_marks_dropped"),
     "ltx_tag_note": drop("note_marks_dropped"),

@@ -21,6 +21,8 @@ class Footnotes:
     def __init__(self) -> None:
         self._notes: dict[str, tuple[str, str | None]] = {}
         self._targets: frozenset[str] | None = None
+        self.pairs: dict[int, str] | None = None
+        """LaTeXML: the note to which each mark and text belongs that stand apart, once :mod:`.latexml_notes` has paired them."""
 
     def __contains__(self, key: str) -> bool:
         return key in self._notes
