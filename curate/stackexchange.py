@@ -10,12 +10,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tootsie.curate.corpus import Corpus, Dropped, Kept, Outcome, Pending, Record, Unit
 from tootsie.curate.stackexchange_index import number_of
 from tootsie.curate.stackexchange_layout import TEMPLATES, Layout, Template, draw
-from tootsie.curate.stackexchange_post import values_of_comment, values_of_post
+from tootsie.curate.stackexchange_math import Delimiters, delimiters_of
+from tootsie.curate.stackexchange_post import page_of, values_of_comment, values_of_post
 from tootsie.curate.stackexchange_records import SiteReader
 from tootsie.curate.stackexchange_thread import (
     ANSWER,
@@ -128,28 +129,7 @@ class StackExchange(Corpus):
             yield Dropped("no answers", key, excerpt_of(question), metadata=metadata)
             return
 
-        def finish(conversions: list[Conversion]) -> Iterator[Outcome]:
-            return self._finish(key, thread, answers, conversions, metadata, layouts)
-
-        posts = (question, *answers)
-        pages = [post.body.decode() for post in posts]
-        yield Pending(key, pages, {"profile": "stackexchange"}, finish, metadata, records=len(posts))
-
-    def _finish(
-        self,
-        key: str,
-        thread: Thread,
-        answers: list[Record],
-        conversions: list[Conversion],
-        metadata: dict[str, Any],
-        layouts: Mapping[str, Layout],
-    ) -> Iterator[Outcome]:
-        question = thread.question
-        assert question is not None
-        counters: Counter[str] = Counter()
-        for conversion in conversions:
-            counters.update(conversion.counters)
-        counters.update(
+        counters: Counter[str] = Counter(
             {
                 "answers": len(answers),
                 "threads without answers": not answers,
@@ -160,43 +140,61 @@ class StackExchange(Corpus):
         name = list(layouts)[draw(self.layout_seed, "template", key, len(layouts))]
         if len(layouts) > 1:
             counters[f"threads in template {name}"] += 1
-        after = self.scores == "after" or (
-            self.scores == "shuffle" and draw(self.layout_seed, "scores", key, 2) == 1
-        )
-        if self.scores == "shuffle":
-            counters[f"threads with scores {'after' if after else 'before'} the text"] += 1
-        layout = layouts[name]
+        scores = self._scores_of(key, counters)
+        posts, pages = (question, *answers), []
+        for post in posts:
+            page, changes = page_of(post, post.head["site"], layouts[name].depth)
+            pages.append(page)
+            counters.update(changes)
+
+        def finish(conversions: list[Conversion]) -> Iterator[Outcome]:
+            for conversion in conversions:
+                counters.update(conversion.counters)
+            bodies = [conversion.markdown.strip() for conversion in conversions]
+            text = self._text(thread, posts, bodies, layouts[name], scores)
+            if answers:
+                yield Dropped("answer joined to its question", key, records=len(answers), show=False)
+            document = Document(
+                id=key,
+                text=text,
+                source=self.name,
+                added=self.added,
+                created=question.head.get("CreationDate"),
+                metadata=metadata,
+            )
+            source = sum(len(post.body) for post in posts)
+            yield Kept(document, {name: count for name, count in counters.items() if count}, source)
+
+        plain = delimiters_of(question.head["site"]) is Delimiters.PLAIN
+        options = {"profile": "stackexchange", "dollars": "all" if plain else "strict"}
+        yield Pending(key, pages, options, finish, metadata, records=len(posts))
+
+    def _scores_of(self, key: str, counters: Counter[str]) -> str:
+        """Return where the scores of a thread stand: ``before``, ``after``, or nowhere."""
+        if self.scores != "shuffle":
+            return {"keep": "before", "after": "after", "drop": ""}[self.scores]
+        scores = ("before", "after")[draw(self.layout_seed, "scores", key, 2)]
+        counters[f"threads with scores {scores} the text"] += 1
+        return scores
+
+    def _text(
+        self, thread: Thread, posts: Sequence[Record], bodies: Sequence[str], layout: Layout, scores: str
+    ) -> str:
+        question = posts[0]
         parts = []
-        for post, conversion in zip((question, *answers), conversions, strict=True):
+        for post, body in zip(posts, bodies, strict=True):
             remarks = [
-                values_of_comment(one, authors=self.authors, scores=self.scores != "drop")
+                values_of_comment(one, authors=self.authors, scores=bool(scores))
                 for one in (comments_of(thread, post) if self.comments else ())
             ]
-            values = values_of_post(
-                post,
-                question,
-                authors=self.authors,
-                tags=self.tags,
-                scores="" if self.scores == "drop" else "after" if after else "before",
-            )
-            values |= {"body": conversion.markdown.strip(), "comments": layout.comments(remarks)}
+            values = values_of_post(post, question, authors=self.authors, tags=self.tags, scores=scores)
+            values |= {"body": body, "comments": layout.comments(remarks)}
             if post is question:
                 parts.append(layout.question(values))
             else:
                 accepted = post.head["Id"] == question.head.get("AcceptedAnswerId")
                 parts.append(layout.answer(values, accepted=accepted))
-        if answers:
-            yield Dropped("answer joined to its question", key, records=len(answers), show=False)
-        document = Document(
-            id=key,
-            text="\n\n".join(parts) + "\n",
-            source=self.name,
-            added=self.added,
-            created=question.head.get("CreationDate"),
-            metadata=metadata,
-        )
-        source = sum(len(post.body) for post in (question, *answers))
-        yield Kept(document, {name: count for name, count in counters.items() if count}, source)
+        return "\n\n".join(parts) + "\n"
 
 
 def _no_post(record: Record) -> Dropped:

@@ -134,7 +134,7 @@ def _members(url: str, wanted: Sequence[str]) -> Members:
             base = info.filename.replace("\\", "/").rsplit("/", 1)[-1]
             # An archive of a single table may call it anything.
             table = table_of(base) or (table_of(url.rsplit("/", 1)[-1]) if base.endswith(".xml") else None)
-            if table in wanted and not info.is_directory and not getattr(info, "is_symlink", False):
+            if table and table in wanted and not info.is_directory and not getattr(info, "is_symlink", False):
                 if table in {found for found, _ in members.values()}:
                     raise InputError(f"two files for {table}", file=url, value=info.filename)
                 members[info.filename] = (table, info.uncompressed)

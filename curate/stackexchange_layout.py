@@ -11,11 +11,13 @@ The draw of a layout is a pure function of seed and thread: the same in every pr
 from __future__ import annotations
 
 import hashlib
+import re
 import string
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tootsie.curate.markdownify.escaping import escape_line_start
 from tootsie.datasets.errors import SpecError
 from tootsie.datasets.yaml_source import read_yaml
 
@@ -215,14 +217,23 @@ def fill(lines: Sequence[Line], values: Mapping[str, str]) -> str:
             if not names or any(values.get(name) for name in names):
                 shown.append("".join(literal + values.get(name or "", "") for literal, name in segment))
         if any(shown):
-            filled.append(SEPARATOR.join(shown))
+            text = SEPARATOR.join(shown)
+            # What a value brings to the beginning of a line is text; what the template has there is meant.
+            filled.append(escape_line_start(text) if line[0][0][0] == "" and not _is_block(line) else text)
     return "\n".join(filled).strip("\n")
 
 
 class Layout:
     """A template ready to be filled."""
 
+    depth: int
+    """Level of the lowest heading that the template writes, 0 where it writes none."""
+
     def __init__(self, template: Template) -> None:
+        texts = (template.question, template.answer, template.accepted)
+        self.depth = max(
+            len(match[1]) for text in texts for match in re.finditer(r"^(#{0,6})", text, re.MULTILINE)
+        )
         self._question = parse_lines(template.question)
         self._answer = parse_lines(template.answer)
         self._accepted = parse_lines(template.accepted)

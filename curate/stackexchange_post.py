@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 from tootsie.curate.corpus import Record
 from tootsie.curate.licences import post_licence
-from tootsie.curate.markdownify.escaping import escape_line_start
+from tootsie.curate.markdownify.escaping import escape_line_start, escape_text
+from tootsie.curate.stackexchange_math import Delimiters, delimiters_of, with_plain_delimiters
+
+_FORMULA = r"\$\$.+?\$\$|\$[^$\s](?:[^$]*[^$\s])?\$"
+_FORMULAS = re.compile(f"({_FORMULA})")
+_CODE_AND_FORMULAS = re.compile(f"(`[^`]+`|{_FORMULA})")
+_CLOSING = re.compile(r"(?<=\s)#+$")
+"""At the end of a heading they would be taken for its end."""
+_RELATIVE = re.compile(r'(<(?:a|img)\s[^<>]*?(?:href|src)=")(//?)(?=[^"/])')
+_HEADING = re.compile(r"(</?h)([1-6])(?=[\s>])")
 
 
 def parse_tags(text: str) -> list[str]:
@@ -23,24 +33,47 @@ def score_of(post: Record) -> int:
         return 0
 
 
+def typed(text: str, site: str) -> str:
+    """Return a title or comment with its formulas between ``$``, whatever its site has."""
+    return with_plain_delimiters(text, html=False) if delimiters_of(site) is Delimiters.ESCAPED else text
+
+
 def inline(text: str) -> str:
     """Return plain text as inline Markdown on one line; formulas stay as they are written."""
-    flat = " ".join(text.split())
-    pieces = re.split(r"(\$\$.+?\$\$|\$[^$\s](?:[^$]*[^$\s])?\$)", flat)
-    return "".join(
-        piece if index % 2 else re.sub(r"([\\`*_\[\]<>])", r"\\\1", piece)
-        for index, piece in enumerate(pieces)
-    )
+    pieces = _FORMULAS.split(" ".join(text.split()))
+    line = "".join(piece if index % 2 else escape_text(piece) for index, piece in enumerate(pieces))
+    return _CLOSING.sub(r"\\\g<0>", line)
 
 
 def comment_line(text: str) -> str:
     """Return a comment on one line; dumps hold comments as they were typed: links, emphasis and code in Markdown, no HTML."""
-    pieces = re.split(r"(`[^`]+`|\$\$.+?\$\$|\$[^$\s](?:[^$]*[^$\s])?\$)", " ".join(text.split()))
+    pieces = _CODE_AND_FORMULAS.split(" ".join(text.split()))
     line = "".join(
         piece if index % 2 else re.sub(r"<(?=[A-Za-z/!?])", r"\\<", piece)
         for index, piece in enumerate(pieces)
     )
     return escape_line_start(line)
+
+
+def page_of(post: Record, site: str, depth: int) -> tuple[str, Counter[str]]:
+    """Return the HTML of a post as a part of a thread, and how often which rule changed it.
+
+    Args:
+      post: a question or answer.
+      site: its host; links that count on being read there name it.
+      depth: level of the headings that stand above the text; those inside are lowered by it.
+    """
+    counters: Counter[str] = Counter()
+    page = post.body.decode()
+    if delimiters_of(site) is Delimiters.ESCAPED:
+        page = with_plain_delimiters(page, html=True)
+    page, counters["links made absolute"] = _RELATIVE.subn(
+        lambda match: f"{match[1]}https:{'//' if match[2] == '//' else f'//{site}/'}", page
+    )
+    if depth:
+        page, ends = _HEADING.subn(lambda match: f"{match[1]}{min(int(match[2]) + depth, 6)}", page)
+        counters["headings lowered"] = ends // 2
+    return page, counters
 
 
 def attribution(post: Record, site: str) -> dict[str, Any]:
@@ -90,7 +123,7 @@ def values_of_post(
     """
     site, identity = post.head["site"], post.head["Id"]
     return {
-        "title": inline(question.head.get("Title", "")) or f"Question {question.head['Id']}",
+        "title": inline(typed(question.head.get("Title", ""), site)) or f"Question {question.head['Id']}",
         "score_before": str(score_of(post)) if scores == "before" else "",
         "score_after": str(score_of(post)) if scores == "after" else "",
         "author": inline(post.head.get("author") or "") if authors else "",
@@ -105,7 +138,7 @@ def values_of_post(
 def values_of_comment(comment: dict[str, Any], *, authors: bool, scores: bool) -> dict[str, str]:
     """Return what a template may say of a comment, as inline Markdown."""
     return {
-        "text": comment_line(comment["text"]),
+        "text": comment_line(typed(comment["text"], comment["site"])),
         "author": inline(comment.get("author") or "") if authors else "",
         "score": (comment.get("score") or "") if scores else "",
         "date": (comment.get("created") or "")[:10],

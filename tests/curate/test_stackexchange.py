@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import py7zr
 import pytest
 
-from .conftest import answer, question, rows
+from .conftest import answer, files_in, question, rows
 
 
 def site(
@@ -345,7 +351,7 @@ def test_a_thread_that_is_too_large_is_dropped_whole(
 def pack(path: Path, folder: Path, names: list[str]) -> Path:
     with py7zr.SevenZipFile(path, "w") as archive:
         for name in names:
-            archive.write(folder / name.rsplit("/", 1)[-1], name)
+            archive.write(folder / name, name)
     return path
 
 
@@ -418,3 +424,109 @@ def test_old_and_new_tag_format_give_the_same_tags(curate, shared_data: Path) ->
     assert len(both) > 50
     same = sum(set(old[key].metadata["tags"]) & set(new[key].metadata["tags"]) != set() for key in both)
     assert same > 0.8 * len(both)
+
+
+def test_formulas_are_those_of_the_site(curate, tmp_path: Path) -> None:
+    body = r"<p>Set $HOME_A and $B_C, \$x_1\$, $y_2$.</p>"
+
+    def text(host: str) -> str:
+        title = r"On \$z_1\$ and $5"
+        posts = [question(1, Body=body, Title=title, Tags="")]
+        comments = [{"Id": 1, "PostId": 1, "Text": r"as \$w_1\$"}]
+        folder = site(tmp_path / host, posts, comments=comments)
+        document = curate("stackexchange", folder, "--scores=drop", "--comments=keep", out=f"out-{host}")
+        return document.documents[f"{host}/1"].text
+
+    assert text("electronics.stackexchange.com") == (
+        "# On $z_1$ and \\$5\n\nSet \\$HOME_A and \\$B_C, $x_1$, $y_2$.\n\n**Comments**\n\n- as $w_1$\n"
+    )
+    assert "Set \\$HOME_A and \\$B_C, " in text("unix.stackexchange.com")
+    assert "$y_2$." in text("unix.stackexchange.com")
+
+
+LAYOUT = [
+    "--scores=shuffle",
+    "--template=shuffle",
+    "--comments=keep",
+    "--authors=keep",
+    "--shards=5",
+    "--max-failures=1",
+]
+
+
+def sites(folder: Path) -> list[Path]:
+    """A 7z of several tables, an archive for each table, and a folder with a damaged row."""
+    made = []
+    for number, host in enumerate(("math.stackexchange.com", "unix.stackexchange.com", "stackoverflow.com")):
+        posts = [question(n, LastEditDate="2020-01-01T00:00:00") for n in range(1, 60)]
+        posts += [answer(100 + n, n % 63 + 1, Score=n % 5) for n in range(150)]
+        comments = [
+            {"Id": n, "PostId": n % 220, "Text": f"remark {n}", "UserId": 7 + n % 3} for n in range(200)
+        ]
+        links = [{"Id": 1, "PostId": 3 + number, "RelatedPostId": 1, "LinkTypeId": 3}]
+        made.append(site(folder / "raw" / host, posts, USERS, comments, links))
+    damage(made[1], b"about 5 ", b"about \x1f ")
+    whole = pack(
+        folder / "math.stackexchange.com.7z",
+        made[0],
+        ["Comments.xml", "PostLinks.xml", "Posts.xml", "Users.xml"],
+    )
+    single = [
+        pack(folder / f"stackoverflow.com-{table}.7z", made[2], [f"{table}.xml"])
+        for table in ("Posts", "Users")
+    ]
+    return [whole, made[1], *single]
+
+
+@pytest.mark.slow
+def test_same_bytes_for_any_number_of_workers_and_order_of_inputs(curate, tmp_path: Path) -> None:
+    inputs = sites(tmp_path)
+    expected = curate("stackexchange", *inputs, *LAYOUT, out="none")
+    assert expected.code == 0
+    assert expected.dropped["damaged record"] == 1
+    for workers in (1, 2, 3):
+        result = curate(
+            "stackexchange", *inputs[::-1], *LAYOUT, f"--workers={workers}", out=f"workers-{workers}"
+        )
+        assert result.code == 0
+        assert result.bytes == expected.bytes
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    inputs = [str(path) for path in sites(tmp_path)]
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary), "SQLITE_TMPDIR": str(temporary)}
+
+    def command(out: str, *options: str) -> list[str]:
+        return [
+            sys.executable,
+            "-m",
+            "tootsie.curate",
+            "stackexchange",
+            *inputs,
+            str(tmp_path / out),
+            *LAYOUT,
+            *options,
+        ]
+
+    start = time.monotonic()
+    subprocess.run(command("whole"), check=True, capture_output=True, env=environment)
+    length = time.monotonic() - start
+    for moment in random.Random(7).sample(range(30, 100), 3):
+        process = subprocess.Popen(
+            command("out", "--workers=2"),
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+        try:
+            process.wait(length * moment / 100)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert not [path for path in temporary.iterdir() if path.name.startswith("tootsie")]
+    subprocess.run(command("out"), check=True, capture_output=True, env=environment)
+    assert files_in(tmp_path / "out") == files_in(tmp_path / "whole")
