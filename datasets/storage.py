@@ -315,3 +315,10 @@ def local_path(url: str) -> Path | None:
     """Return the local path of ``url``, or ``None`` when it lies on another file system."""
     filesystem, path = url_to_fs(url)
     return Path(path) if isinstance(filesystem, fsspec.implementations.local.LocalFileSystem) else None
+
+
+def resolve(folder: str, path: str) -> str:
+    """Return a path given in a file of ``folder`` as seen from the working folder; absolute paths and URLs stay."""
+    if "://" in path or path.startswith("/") or not folder:
+        return path
+    return f"/{path}" if folder == "/" else join(folder, path)

@@ -1,4 +1,4 @@
-"""``tootsie mix``: compile a spec, show a plan, trace a step."""
+"""``tootsie mix``: compile a spec, show a plan, compare two, trace a step, find a document, audit a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 app = typer.Typer(
-    help="Compile, show and trace a mixture plan.",
+    help="Compile, show, compare, trace and audit mixture plans.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -94,6 +94,97 @@ def trace_command(
         _print_json(rows)
     else:
         print_rows(rows)
+
+
+@app.command("diff")
+def diff_command(
+    before: Annotated[str, typer.Argument(metavar="A", help="URL of a compiled plan.json.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="URL of another.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two plans: the first sequence that differs, datasets, phases, settings."""
+    from tootsie.mixtures.comparison import compare, print_comparison
+    from tootsie.mixtures.plan import Plan
+
+    result = compare(Plan.load(before), Plan.load(after))
+    if as_json:
+        _print_json(result)
+    else:
+        print_comparison(result)
+
+
+@app.command("amend")
+def amend_command(
+    plan: PlanArgument,
+    spec: Annotated[str, typer.Argument(metavar="SPEC", help="URL of the new spec, or of a compiled plan.")],
+    step: Annotated[
+        int, typer.Option("--step", help="First step that may change: where the run is now.", min=0)
+    ],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="PLAN", help="Write the new plan here.")
+    ] = None,
+) -> None:
+    """Prove that a new spec leaves the past of a running plan as it was, or name the first sequence that differs."""
+    from tootsie.mixtures.comparison import require_same_past
+    from tootsie.mixtures.compiler import compile_file, refuse_other_file
+    from tootsie.mixtures.plan import Plan
+
+    old = Plan.load(plan)
+    new = Plan.load(spec) if spec.endswith(".json") else compile_file(spec)
+    require_same_past(old, new, step)
+    drawn = old.rows_of_step(step)[0] if step < old.total_steps else old.total_sequences
+    if output is not None:
+        refuse_other_file(output)
+        new.save(output)
+    print(
+        f"the first {step:,} steps ({drawn:,} sequences) are the same; {new.hash[:12]} may go on from {old.hash[:12]}"
+    )
+
+
+@app.command("find")
+def find_command(
+    plan: PlanArgument,
+    document: Annotated[str, typer.Option("--document", help="Id of a document.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Name every step that sees a document."""
+    from tootsie.mixtures.plan import Plan
+    from tootsie.mixtures.search import find_document
+
+    draws = find_document(Plan.load(plan), document)
+    if as_json:
+        _print_json(draws)
+        return
+    for draw in draws:
+        begin, end = draw["tokens"]
+        print(
+            f"step {draw['step']:,} row {draw['row']}  {draw['phase']}  {draw['dataset']} epoch {draw['epoch']} "
+            f"window {draw['window']:,}  tokens {begin:,}-{end:,}"
+        )
+    print(f"{len(draws):,} times in the run")
+
+
+@app.command("audit")
+def audit_command(
+    plan: PlanArgument,
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="URL of a run's folder, or of its metrics.jsonl.")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Compare what a run has drawn with what its plan says; exit code 1 where they differ."""
+    import dataclasses
+
+    from tootsie.mixtures.audit import audit_run, print_audit
+    from tootsie.mixtures.plan import Plan
+
+    audit = audit_run(Plan.load(plan), run)
+    if as_json:
+        _print_json(dataclasses.asdict(audit))
+    else:
+        print_audit(audit)
+    if audit.first_deviation is not None:
+        raise typer.Exit(1)
 
 
 def _print_json(value: Any) -> None:

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from tootsie.datasets import storage
-from tootsie.datasets.card import load_card
-from tootsie.datasets.errors import SpecError, UserError
+from tootsie.datasets.errors import SpecError
 from tootsie.datasets.provenance import code_version
 from tootsie.datasets.yaml_source import Path, YamlSource
+from tootsie.mixtures.branch import branch_record, branch_step, check_base, drawn_by, owed_after, past
 from tootsie.mixtures.changes import INHERITED, list_changes
 from tootsie.mixtures.duration import Duration, Unit
-from tootsie.mixtures.measured import Measured, check_caches, measured_cache, measured_card, plan_dataset
+from tootsie.mixtures.measured import Measured, check_caches, measure, plan_dataset
 from tootsie.mixtures.plan import (
     MAX_PHASE_LENGTH,
     WEIGHT_TOTAL,
+    Branch,
     Change,
     PhaseSettings,
     Plan,
@@ -28,7 +29,6 @@ from tootsie.mixtures.shares import asked_shares, phase_sequences
 from tootsie.mixtures.spec import Spec
 from tootsie.mixtures.spec_file import load_spec
 from tootsie.mixtures.transition import blend, progress, split_steps
-from tootsie.tokenize.ledger import load_ledger
 
 
 def compile_file(url: str) -> Plan:
@@ -37,36 +37,13 @@ def compile_file(url: str) -> Plan:
     Raises:
       SpecError: the spec cannot be compiled, or a cache is missing or not finished; the message has the line.
     """
-    spec, source = load_spec(url)
+    spec, source, base = load_spec(url)
     folder = url.rsplit("/", 1)[0] if "/" in url else ""
-    caches = {name: _measure(name, spec, source, folder) for name in spec.datasets}
-    return compile_spec(spec, source, caches)
-
-
-def _measure(name: str, spec: Spec, source: YamlSource, folder: str) -> Measured:
-    dataset = spec.datasets[name]
-    if dataset.card is not None:
-        at: Path = ("datasets", name, "card")
-        try:
-            is_file = dataset.card.endswith((".yaml", ".yml"))
-            card = load_card(resolve(folder, dataset.card) if is_file else dataset.card)
-            return measured_card(card, spec.tokenizer or "")
-        except ValueError as error:
-            raise source.error(
-                str(error), at, dataset.card, "Add the number, and its source, to the card"
-            ) from None
-        except UserError as error:
-            problem = error.problem if error.file is None else f"{error.file}: {error.problem}"
-            raise source.error(problem, at, error.value or dataset.card, error.remedy) from None
-    assert dataset.cache is not None
-    cache = resolve(folder, dataset.cache)
-    try:
-        return measured_cache(cache, *load_ledger(cache))
-    except UserError as error:
-        problem = f"{error.file}: {error.problem}"
-        raise source.error(
-            problem, ("datasets", name, "cache"), error.value or dataset.cache, error.remedy
-        ) from None
+    written = source.content.get("datasets") or {}
+    caches = {name: measure(name, spec, source, folder) for name in spec.datasets if name in written}
+    if base is not None:
+        check_base(spec, source, base, caches)
+    return compile_spec(spec, source, caches, base)
 
 
 def refuse_other_file(output: str) -> None:
@@ -88,13 +65,16 @@ def refuse_other_file(output: str) -> None:
         )
 
 
-def compile_spec(spec: Spec, source: YamlSource, caches: Mapping[str, Measured]) -> Plan:
+def compile_spec(
+    spec: Spec, source: YamlSource, caches: Mapping[str, Measured], base: Plan | None = None
+) -> Plan:
     """Compile a checked spec.
 
     Args:
       spec: what is asked for.
       source: where it stands in the file, for messages.
       caches: a measured cache for each dataset of the spec.
+      base: the plan that it branches off, if any.
 
     Raises:
       SpecError: a dataset does not fit (another tokenizer, a held-out split, too small, not as large as claimed), a
@@ -103,6 +83,7 @@ def compile_spec(spec: Spec, source: YamlSource, caches: Mapping[str, Measured])
     """
     check_caches(spec, source, caches)
     compiler = _Compiler(spec, source, caches)
+    branch = None if base is None else compiler.begin_with(base)
     for index in range(len(spec.phases)):
         compiler.add_phase(index)
     used = {name for phase in compiler.phases for name in phase.sequences}
@@ -121,15 +102,10 @@ def compile_spec(spec: Spec, source: YamlSource, caches: Mapping[str, Measured])
         datasets=tuple(plan_dataset(name, spec, caches[name]) for name in spec.datasets),
         phases=tuple(compiler.phases),
         changes=tuple(compiler.changes),
+        branch=branch,
         notes=tuple(compiler.notes),
         code_version=code_version("mixtures"),
     ).sealed()
-
-
-def resolve(folder: str, path: str) -> str:
-    """Return a path given in a file of ``folder`` as seen from the working folder."""
-    absolute = "://" in path or path.startswith("/") or not folder
-    return path if absolute else storage.join(folder, path)
 
 
 class _Compiler:
@@ -149,6 +125,7 @@ class _Compiler:
         self.notes: list[str] = []
         self._owed: dict[str, Fraction] = {}
         self._mixture = ""
+        self._drawn: dict[str, int] = {}
         self._first_part: dict[int, int] = {}
         self._steps: dict[int, int] = {}
 
@@ -159,6 +136,34 @@ class _Compiler:
             raise self.source.error(
                 str(error), ("mixtures", mixture), remedy="See docs/mixtures.md, Shares"
             ) from None
+
+    def begin_with(self, base: Plan) -> Branch:
+        """Start with the phases of another plan, up to where this one branches off."""
+        assert self.spec.branch is not None
+        try:
+            step = branch_step(self.spec.branch.at, base)
+        except ValueError as error:
+            raise self.source.error(
+                str(error), ("branch", "at"), self.spec.branch.at, "Write 'end of PHASE' or '820000 steps'"
+            ) from None
+        self.phases = past(base, step)
+        self._mixture = self.phases[-1].mixture
+        self.asked.setdefault(self._mixture, dict(self.phases[-1].asked))
+        self._drawn = drawn_by(base, step)
+        self._owed = owed_after(self.phases, self._drawn)
+        self.changes += [
+            change for change in base.changes if change.phase in {phase.name for phase in self.phases}
+        ]
+        names = {phase.name for phase in self.phases}
+        again = next((number for number, phase in enumerate(self.spec.phases) if phase.name in names), None)
+        if again is not None:
+            raise self.source.error(
+                "the plan that this one branches off has a phase of this name",
+                ("phases", again, "name"),
+                self.spec.phases[again].name,
+                "Names tell phases apart: change one",
+            )
+        return branch_record(base, step)
 
     def add_phase(self, index: int) -> None:
         phase, before = self.spec.phases[index], self.phases[-1] if self.phases else None
@@ -199,7 +204,7 @@ class _Compiler:
         """Add a phase of the plan: a phase of the spec, or a part of its ramp."""
         before = self.phases[-1] if self.phases else None
         start, first_step = (before.end, before.end_step) if before else (0, 0)
-        carried = add_counts(before.carried, before.sequences) if before else {}
+        carried = self._drawn
         self._check_epochs(index, carried, sequences)
         length = steps * batch_size
         for dataset, weight in asked.items():
@@ -228,6 +233,7 @@ class _Compiler:
                 settings=settings,
             )
         )
+        self._drawn = add_counts(carried, sequences)
         for dataset in {**self._owed, **asked}:
             due = Fraction(asked.get(dataset, 0) * length, WEIGHT_TOTAL) - sequences.get(dataset, 0)
             self._owed[dataset] = self._owed.get(dataset, Fraction(0)) + due
@@ -269,7 +275,7 @@ class _Compiler:
         """Return the whole steps of a phase, and the sequences that it draws."""
         phase, before = self.spec.phases[index], self.phases[-1] if self.phases else None
         start, first_step = (before.end, before.end_step) if before else (0, 0)
-        carried = add_counts(before.carried, before.sequences) if before else {}
+        carried = self._drawn
         absolute = phase.until is not None
         duration = phase.until if phase.until is not None else phase.length
         assert duration is not None

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tootsie.datasets.card import Card
+from tootsie.datasets import storage
+from tootsie.datasets.card import Card, load_card
+from tootsie.datasets.errors import UserError
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.duration import Unit
 from tootsie.mixtures.plan import Evidence, PlanDataset
 from tootsie.mixtures.spec import Spec
-from tootsie.tokenize.ledger import Ledger, TokenizerIdentity
+from tootsie.tokenize.ledger import Ledger, TokenizerIdentity, load_ledger
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,37 @@ def measured_card(card: Card, tokenizer: str) -> Measured:
         evidence=Evidence.MEASURED if exact else Evidence.CLAIMED,
         remark=remark,
     )
+
+
+def measure(name: str, spec: Spec, source: YamlSource, folder: str) -> Measured:
+    """Return the size of a dataset of a spec that lies in ``folder``, from its ledger or its card.
+
+    Raises:
+      SpecError: neither can be read; the message has the line.
+    """
+    dataset = spec.datasets[name]
+    if dataset.card is not None:
+        at: Path = ("datasets", name, "card")
+        try:
+            is_file = dataset.card.endswith((".yaml", ".yml"))
+            card = load_card(storage.resolve(folder, dataset.card) if is_file else dataset.card)
+            return measured_card(card, spec.tokenizer or "")
+        except ValueError as error:
+            raise source.error(
+                str(error), at, dataset.card, "Add the number, and its source, to the card"
+            ) from None
+        except UserError as error:
+            problem = error.problem if error.file is None else f"{error.file}: {error.problem}"
+            raise source.error(problem, at, error.value or dataset.card, error.remedy) from None
+    assert dataset.cache is not None
+    cache = storage.resolve(folder, dataset.cache)
+    try:
+        return measured_cache(cache, *load_ledger(cache))
+    except UserError as error:
+        problem = f"{error.file}: {error.problem}"
+        raise source.error(
+            problem, ("datasets", name, "cache"), error.value or dataset.cache, error.remedy
+        ) from None
 
 
 def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, Measured]) -> None:

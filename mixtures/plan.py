@@ -164,6 +164,19 @@ class PlanPhase(BaseModel):
         return {name: count / self.length for name, count in self.sequences.items()}
 
 
+class Branch(BaseModel):
+    """Where a plan branches off another."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    plan: str
+    """Name of the other."""
+    hash: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """Its hash."""
+    step: int = Field(gt=0)
+    """First step that is not the other's."""
+
+
 class Change(BaseModel):
     """A setting that differs from the phase before. The first phase has none."""
 
@@ -200,6 +213,8 @@ class Plan(BaseModel):
     """In time order, without gaps."""
     changes: tuple[Change, ...]
     """All that changes between phases."""
+    branch: Branch | None = None
+    """The plan that this one goes on from; the phases before are in ``phases``."""
     notes: tuple[str, ...] = ()
     """What the compiler rounded or derived, in sentences."""
     code_version: str

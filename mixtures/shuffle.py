@@ -73,6 +73,34 @@ class Permutation:
             self._walk(flat[start : start + _CHUNK])
         return flat.view(np.int64).reshape(index.shape)
 
+    def inverse(self, image: int) -> int:
+        """Return the index whose image is ``image``.
+
+        Raises:
+          IndexError: it lies outside [0, n).
+        """
+        if not 0 <= image < self.n:
+            raise IndexError(f"{image} lies outside [0, {self.n})")
+        if self._table is not None:
+            return int(np.flatnonzero(self._table == image)[0])
+        value = np.array([image], dtype=np.uint64)
+        self._decrypt(value)
+        while value[0] >= self.n:
+            self._decrypt(value)
+        return int(value[0])
+
+    def _decrypt(self, value: np.ndarray) -> None:
+        """Undo :meth:`_encrypt`, in place."""
+        bits = (self.n - 1).bit_length()
+        low_bits = np.uint64(bits // 2)
+        low, high = value & np.uint64((1 << (bits // 2)) - 1), value >> low_bits
+        scratch = np.empty_like(value)
+        for number in range(ROUNDS - 2, -1, -2):
+            high ^= self._round(number + 1, low, scratch)
+            low ^= self._round(number, high, scratch)
+        np.left_shift(high, low_bits, out=value)
+        value |= low
+
     def _walk(self, value: np.ndarray) -> None:
         """Replace the numbers below n by their images, in place."""
         self._encrypt(value)

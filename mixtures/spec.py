@@ -288,6 +288,15 @@ class PhaseSpec(_Section):
         return self
 
 
+class BranchSpec(_Section):
+    """Another run that this one goes on from."""
+
+    plan: Annotated[str, Field(min_length=1)]
+    """URL of its compiled plan; a relative path is relative to the spec."""
+    at: Annotated[str, Field(min_length=1)]
+    """``end of PHASE``, or a position: ``820000 steps``, ``4.8T tokens``."""
+
+
 class Spec(_Section):
     """The whole file."""
 
@@ -299,9 +308,17 @@ class Spec(_Section):
     """Tokens in a sequence."""
     tokenizer: Name | None = None
     """Whose tokens the numbers of cards are meant in; needed where a dataset is named by its card."""
-    datasets: dict[Name, DatasetSpec] = Field(min_length=1)
-    """By name; the name is part of the key of the shuffling."""
-    mixtures: dict[Name, MixtureSpec] = Field(min_length=1)
+    branch: BranchSpec | None = None
+    """Go on from another plan: its phases up to there come before those below, which inherit from them."""
+    datasets: dict[Name, DatasetSpec] = {}
+    """By name; the name is part of the key of the shuffling. Those of the plan that this one branches off are known."""
+    mixtures: dict[Name, MixtureSpec] = {}
     """By name."""
     phases: list[PhaseSpec] = Field(min_length=1)
     """In time order."""
+
+    @model_validator(mode="after")
+    def _something_to_draw(self) -> Spec:
+        if self.branch is None and not (self.datasets and self.mixtures):
+            raise ValueError("a spec needs 'datasets' and 'mixtures'")
+        return self

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tootsie.datasets.yaml_model import nearest
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.duration import Duration, Unit
+from tootsie.mixtures.plan import Plan
 from tootsie.mixtures.shares import composition
 from tootsie.mixtures.spec import By, PhaseSpec, Spec
 
@@ -14,7 +15,7 @@ MAX_NESTING = 64
 """Mixtures made from mixtures made from …"""
 
 
-def check_names(spec: Spec, source: YamlSource) -> None:
+def check_names(spec: Spec, source: YamlSource, base: Plan | None = None) -> None:
     """Check all that one part of a spec says about another.
 
     Raises:
@@ -65,8 +66,10 @@ def check_names(spec: Spec, source: YamlSource) -> None:
                     "Write it in steps, sequences or tokens",
                 )
         if phase.transition is not None:
-            _check_transition(index, phase, spec, source)
+            _check_transition(index == 0 and base is None, index, phase, spec, source)
     first = spec.phases[0]
+    if base is not None:
+        return
     for key in ("mixture", "batch_size", "learning_rate"):
         if getattr(first, key) is None:
             raise source.error(
@@ -89,11 +92,11 @@ def _inner_durations(phase: PhaseSpec) -> Iterator[tuple[Path, Duration | None]]
                 yield ("learning_rate", "cycles", number, key), getattr(cycle, key)
 
 
-def _check_transition(index: int, phase: PhaseSpec, spec: Spec, source: YamlSource) -> None:
+def _check_transition(first: bool, index: int, phase: PhaseSpec, spec: Spec, source: YamlSource) -> None:
     assert phase.transition is not None
     at: Path = ("phases", index, "transition")
     through = phase.transition.through
-    if index == 0:
+    if first:
         raise source.error("the first phase has no mixture to come from", at, remedy="Remove it")
     if phase.mixture is None:
         raise source.error(

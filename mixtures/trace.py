@@ -51,7 +51,7 @@ def trace_rows(plan: Plan, step: int, row: int | None = None) -> list[dict[str, 
         positions.tolist(), *(part.tolist() for part in draws), strict=True
     ):
         if number not in caches:
-            caches[number] = _open(plan, number)
+            caches[number] = open_cache(plan, number)
         start = window * plan.sequence_length
         stop = start + plan.sequence_length
         documents = [
@@ -90,7 +90,12 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
             )
 
 
-def _open(plan: Plan, number: int) -> TokenCache:
+def open_cache(plan: Plan, number: int) -> TokenCache:
+    """Open the cache of a plan's dataset.
+
+    Raises:
+      ArtefactError: it is missing, or is not the one that the plan was compiled from.
+    """
     dataset = plan.datasets[number]
     cache = TokenCache.open(dataset.cache)
     if cache.ledger_sha256 != dataset.ledger_sha256:

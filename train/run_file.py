@@ -123,14 +123,14 @@ def load_run_file(url: str) -> RunFile:
         raise explain(error, RunFile, source) from None
     folder = url.rsplit("/", 1)[0] if "/" in url else ""
     evaluation = run.evaluation.model_copy(
-        update={"sets": {name: _resolve(folder, cache) for name, cache in run.evaluation.sets.items()}}
+        update={"sets": {name: storage.resolve(folder, cache) for name, cache in run.evaluation.sets.items()}}
     )
     resolve_architecture(run.architecture, source)
     return run.model_copy(
         update={
-            "plan": _resolve(folder, run.plan),
-            "out": _resolve(folder, run.out),
-            "caches": {name: _resolve(folder, cache) for name, cache in run.caches.items()},
+            "plan": storage.resolve(folder, run.plan),
+            "out": storage.resolve(folder, run.out),
+            "caches": {name: storage.resolve(folder, cache) for name, cache in run.caches.items()},
             "evaluation": evaluation,
         }
     )
@@ -188,8 +188,3 @@ def _fields_at(model: Any, path: list[str]) -> list[str]:
 def _suggestion(found: str, known: list[str]) -> str:
     near = difflib.get_close_matches(found, known, n=1, cutoff=0.5)
     return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}"
-
-
-def _resolve(folder: str, path: str) -> str:
-    absolute = "://" in path or path.startswith("/") or not folder
-    return path if absolute else storage.join(folder, path) if folder != "/" else f"/{path}"

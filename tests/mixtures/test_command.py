@@ -173,3 +173,35 @@ def test_trace_needs_no_jax_and_no_matplotlib(plan_file: Path) -> None:
         "assert not {'jax', 'matplotlib', 'apache_beam'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+
+def test_a_run_is_amended(example_folder: Path, plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A branch may go on from where the run is; a spec that changes the past is refused by the first sequence."""
+    spec = (example_folder / "spec.yaml").read_text()
+    amended = example_folder / "amended.yaml"
+    amended.write_text(
+        "name: tootsie-roll\nbranch: {plan: plan.json, at: 3 steps}\n"
+        "mixtures: {only: {groups: {all: {datasets: [wikipedia]}}}}\n"
+        "phases: [{name: dessert, mixture: only, for: 2 steps}]\n"
+    )
+    assert run("amend", plan_file, amended, "--step", 3, "-o", example_folder / "amended.json") == 0
+    assert "the first 3 steps" in capsys.readouterr().out
+    assert run("diff", plan_file, example_folder / "amended.json") == 0
+    out = capsys.readouterr().out
+    assert "they part at sequence" in out
+    assert "phase dessert: only in the second plan" in out
+    assert run("diff", plan_file, plan_file) == 0
+    assert "the plans draw the same, step for step" in capsys.readouterr().out
+    amended.write_text(spec.replace("seed: 17", "seed: 18"))
+    assert run("amend", plan_file, amended, "--step", 3) == 2
+    assert "the plans part at sequence 0, in step 0: seed 17 and 18" in capsys.readouterr().err
+
+
+def test_find(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("trace", plan_file, "--step", 1, "--row", 0, "--json") == 0
+    document = json.loads(capsys.readouterr().out)[0]["documents"][0]["id"]
+    assert run("find", plan_file, "--document", document) == 0
+    out = capsys.readouterr().out
+    assert "step 1 row 0" in out
+    assert "times in the run" in out
+    assert run("find", plan_file, "--document", "no such thing") == 2

@@ -113,3 +113,12 @@ def test_tabulated_rounds_give_the_same(n: int) -> None:
     used._tabulate()
     assert used(index[:100]).tolist() == expected.tolist()
     assert fresh(index).tolist() == used(index).tolist()
+
+
+@pytest.mark.parametrize("n", [1, 2, 100, SORTED_BELOW, 4097, 70_001, 2**33 + 5])
+def test_inverse(n: int) -> None:
+    shuffle = Permutation(n, 5, "web", 1)
+    for index in np.unique(np.linspace(0, n - 1, 40).astype(np.int64)).tolist():
+        assert shuffle.inverse(int(shuffle(np.array([index]))[0])) == index
+    with pytest.raises(IndexError):
+        shuffle.inverse(n)

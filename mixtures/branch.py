@@ -1,0 +1,119 @@
+"""Runs that branch off another: the past is the other plan's, the future is new."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+
+from tootsie.datasets.yaml_source import Path, YamlSource
+from tootsie.mixtures.duration import Unit, parse_duration
+from tootsie.mixtures.measured import Measured
+from tootsie.mixtures.order import Order
+from tootsie.mixtures.plan import WEIGHT_TOTAL, Branch, Plan, PlanPhase
+from tootsie.mixtures.spec import Spec
+
+_END_OF = re.compile(r"end of (?P<phase>\S.*)")
+
+
+def branch_step(at: str, base: Plan) -> int:
+    """Return the step of ``base`` that a branching point means: ``end of jellyfish``, ``820000 steps``, ``4.8T tokens``.
+
+    Raises:
+      ValueError: there is no such phase, the base does not get there, or it falls within a step.
+    """
+    match = _END_OF.fullmatch(at.strip())
+    if match is not None:
+        ends = {phase.name: phase.end_step for phase in base.phases}
+        if match["phase"] not in ends:
+            raise ValueError(f"the plan has no phase {match['phase']!r}; it has {', '.join(ends)}")
+        return ends[match["phase"]]
+    duration = parse_duration(at)
+    if duration.unit is Unit.EPOCHS:
+        raise ValueError("a branching point cannot be in epochs")
+    if duration.unit is Unit.STEPS:
+        step = Fraction(duration.amount)
+    else:
+        sequences = duration.amount / (base.sequence_length if duration.unit is Unit.TOKENS else 1)
+        phase = next((phase for phase in base.phases if sequences <= phase.end), base.phases[-1])
+        step = phase.first_step + (sequences - phase.start) / phase.batch_size
+    if step.denominator != 1:
+        raise ValueError(
+            f"that is within a step ({float(step):,.3f}); write it in steps, for example {math.floor(step)} steps"
+        )
+    if not 0 < step <= base.total_steps:
+        raise ValueError(f"the plan has {base.total_steps:,} steps")
+    return int(step)
+
+
+def past(base: Plan, step: int) -> list[PlanPhase]:
+    """Return the phases of ``base`` up to ``step`` (> 0); the last may be cut short."""
+    phases = []
+    for phase in base.phases:
+        if phase.first_step >= step:
+            break
+        if phase.end_step > step:
+            end = phase.start + (step - phase.first_step) * phase.batch_size
+            rate = phase.settings.learning_rate.part(0, phase.steps)
+            settings = phase.settings.model_copy(update={"learning_rate": rate})
+            phase = phase.model_copy(update={"end": end, "end_step": step, "settings": settings})
+        phases.append(PlanPhase.model_validate(phase.model_dump()))
+    return phases
+
+
+def drawn_by(base: Plan, step: int) -> dict[str, int]:
+    """Return how many sequences of each dataset ``base`` has drawn before ``step``; zeros are left out."""
+    position = base.total_sequences if step == base.total_steps else base.rows_of_step(step)[0]
+    counts = Order(base).counts(position).tolist()
+    return {dataset.name: count for dataset, count in zip(base.datasets, counts, strict=True) if count}
+
+
+def owed_after(phases: list[PlanPhase], drawn: dict[str, int]) -> dict[str, Fraction]:
+    """Return sequences asked of ``phases`` minus those drawn, by dataset."""
+    owed = {name: Fraction(-count) for name, count in drawn.items()}
+    for phase in phases:
+        for name, share in phase.asked.items():
+            due = Fraction(share * (phase.end - phase.start), WEIGHT_TOTAL)
+            owed[name] = owed.get(name, Fraction(0)) + due
+    return owed
+
+
+def check_base(spec: Spec, source: YamlSource, base: Plan, measured: dict[str, Measured]) -> None:
+    """Check that a spec can go on from a plan, and add the plan's datasets that it does not name to ``measured``.
+
+    Raises:
+      SpecError: another seed, sequence length or tokenizer, or a dataset that is another cache now.
+    """
+    at: Path = ("branch", "plan")
+    for field in ("seed", "sequence_length"):
+        if getattr(spec, field) != getattr(base, field):
+            raise source.error(
+                f"the plan that it branches off has {field} {getattr(base, field):,}",
+                (field,),
+                getattr(spec, field),
+                "A branch keeps it: it decides what has been drawn",
+            )
+    for dataset in base.datasets:
+        known = measured.get(dataset.name)
+        if known is None:
+            measured[dataset.name] = Measured(
+                url=dataset.cache,
+                identity=dataset.ledger_sha256,
+                tokens=dataset.tokens,
+                bytes=dataset.bytes,
+                documents=dataset.documents,
+                evidence=dataset.evidence,
+                tokenizer=base.tokenizer,
+            )
+        elif known.identity != dataset.ledger_sha256:
+            raise source.error(
+                f"the dataset {dataset.name!r} is not the cache that the plan drew from "
+                f"(ledger {known.identity[:12]}, then {dataset.ledger_sha256[:12]})",
+                at,
+                remedy="Give the new cache another name",
+            )
+
+
+def branch_record(base: Plan, step: int) -> Branch:
+    """Return what a plan says about where it comes from."""
+    return Branch(plan=base.name, hash=base.hash, step=step)
