@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tootsie.curate.markdownify import command_style as style
 from tootsie.curate.markdownify.archive import PAGE_SUFFIXES, read_pages
 from tootsie.curate.markdownify.options import Dollars, Images, Limits, Links, Profile, References
 from tootsie.datasets import storage
@@ -28,7 +30,7 @@ class Engine(StrEnum):
 
     TOOTSIE = "tootsie"
     MARKDOWNIFY = "markdownify"
-    """The package of that name, as an oracle to compare with; knows no profiles."""
+    """The package of that name, to compare with; knows no profiles and policies, only the style."""
 
 
 @app.command()
@@ -65,6 +67,25 @@ def markdownify(
     ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Convert only the first pages.")] = None,
     dry_run: Annotated[bool, typer.Option(help="List what would be written.")] = False,
+    heading_style: style.HeadingStyle = None,
+    newline_style: style.NewlineStyle = None,
+    strong_em_symbol: style.StrongEmSymbol = None,
+    bullets: style.Bullets = None,
+    code_language: style.CodeLanguage = None,
+    strip_pre: style.StripPre = None,
+    sub_symbol: style.SubSymbol = None,
+    sup_symbol: style.SupSymbol = None,
+    strip: style.StripTags = None,
+    convert: style.ConvertTags = None,
+    keep_inline_images_in: style.KeepInlineImagesIn = None,
+    autolinks: style.Autolinks = None,
+    default_title: style.DefaultTitle = None,
+    escape_asterisks: style.EscapeAsterisks = None,
+    escape_underscores: style.EscapeUnderscores = None,
+    escape_misc: style.EscapeMisc = None,
+    table_infer_header: style.TableInferHeader = None,
+    wrap: style.Wrap = None,
+    wrap_width: style.WrapWidth = None,
 ) -> int:
     """Convert HTML to Markdown: formulas byte for byte, tables on their grid, code verbatim.
 
@@ -75,8 +96,15 @@ def markdownify(
         "authors": authors,
     }  # fmt: skip
     options = {name: value for name, value in policies.items() if value is not None}
+    styles = style.style_options(
+        heading_style=heading_style, newline_style=newline_style, strong_em_symbol=strong_em_symbol, bullets=bullets,
+        code_language=code_language, strip_pre=strip_pre, sub_symbol=sub_symbol, sup_symbol=sup_symbol, strip=strip,
+        convert=convert, keep_inline_images_in=keep_inline_images_in, autolinks=autolinks, default_title=default_title,
+        escape_asterisks=escape_asterisks, escape_underscores=escape_underscores, escape_misc=escape_misc,
+        table_infer_header=table_infer_header, wrap=wrap, wrap_width=wrap_width,
+    )  # fmt: skip
     total: Counter[str] = Counter()
-    write = _engine(engine, profile, options, charset, max_bytes, total)
+    write = _engine(engine, profile, options, styles, charset, max_bytes, total)
     if sources == ["-"]:
         pages: Iterator[tuple[str, bytes]] = iter([("standard input", _read_stdin(max_bytes))])
         single = True
@@ -147,35 +175,56 @@ def _engine(
     engine: Engine,
     profile: Profile,
     options: dict[str, Any],
+    styles: dict[str, Any],
     charset: str | None,
     max_bytes: int,
     total: Counter[str],
 ) -> Converter:
     if engine is Engine.MARKDOWNIFY:
-        import markdownify as package
+        for name in [*(["profile"] if profile is not Profile.WEB else []), *options]:
+            raise SpecError(
+                "the markdownify package knows no profiles and policies",
+                field=f"--{name}",
+                remedy="Leave it out, or use --engine tootsie",
+            )
+        return _package(styles, charset)
 
-        from tootsie.curate.markdownify.decoding import decode
+    from tootsie.curate.markdownify.conversion import convert, settings_of
 
-        def convert_by_package(content: bytes) -> str:
+    limits = Limits(max_bytes=max_bytes)
+    settings_of(profile, {**options, **styles})  # refuses what is wrong before a page is read
+
+    def convert_here(content: bytes) -> str:
+        conversion = convert(content, profile=profile, limits=limits, charset=charset, **options, **styles)
+        total.update(conversion.counters)
+        return conversion.markdown
+
+    return convert_here
+
+
+def _package(styles: dict[str, Any], charset: str | None) -> Converter:
+    """Return the conversion by the ``markdownify`` package, with ATX headings unless told otherwise."""
+    import markdownify as package
+
+    from tootsie.curate.markdownify.decoding import decode
+    from tootsie.curate.markdownify.options import Options
+
+    Options.of(Profile.WEB, **styles)
+    settings = {"heading_style": "atx", **styles}
+
+    def convert_by_package(content: bytes) -> str:
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # Beautiful Soup's, when a page looks like a file name or like XML
             try:
-                return package.markdownify(decode(content, charset).text, heading_style="ATX").strip() + "\n"
+                return package.markdownify(decode(content, charset).text, **settings).strip() + "\n"
             except RecursionError:
                 raise InputError(
                     "nested too deep for the markdownify package", remedy="Use --engine tootsie"
                 ) from None
 
-        return convert_by_package
-
-    from tootsie.curate.markdownify.conversion import convert
-
-    limits = Limits(max_bytes=max_bytes)
-
-    def convert_here(content: bytes) -> str:
-        conversion = convert(content, profile=profile, limits=limits, charset=charset, **options)
-        total.update(conversion.counters)
-        return conversion.markdown
-
-    return convert_here
+    return convert_by_package
 
 
 def _pages(sources: list[str], max_bytes: int) -> tuple[Iterator[tuple[str, bytes]], bool]:
