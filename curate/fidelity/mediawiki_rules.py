@@ -6,11 +6,12 @@ Source: the Parsoid DOM specification (MediaWiki HTML 2.8), the Cite extension.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser
 
 from tootsie.curate.fidelity.facts import bare, collapse
-from tootsie.curate.fidelity.source_reader import Element, Rule, SourceReader, Walk
+from tootsie.curate.fidelity.source_reader import Element, Node, Rule, SourceReader, Walk
 from tootsie.curate.markdownify.options import Options, References
 
 _SITE = re.compile(r"\s+[-–—|]\s+(?:Wiki|维基)\S.*$")
@@ -25,6 +26,23 @@ def kept_notes(parser: LexborHTMLParser, options: Options) -> frozenset[str]:
         if target and (options.references is References.KEEP or (label and not label.isdecimal())):
             kept.add(target)
     return frozenset(kept)
+
+
+def frame(parser: LexborHTMLParser) -> Iterator[int]:
+    """Yield the ``mem_id`` of what stands around the heading and the content of a page of a skin: menus, tools, the footer."""
+    kept: dict[int, Node] = {}
+    for node in (parser.css_first("#mw-content-text"), parser.css_first("h1.firstHeading")):
+        if node is None:
+            return
+        while node is not None and node.tag != "body":
+            kept[node.mem_id] = node
+            node = node.parent
+    for inner in list(kept.values()):
+        child = inner.parent.first_child
+        while child is not None:
+            if child.mem_id not in kept and child.tag[0] not in "-!":
+                yield child.mem_id
+            child = child.next
 
 
 def _citation(reader: SourceReader, element: Element) -> Walk | None:

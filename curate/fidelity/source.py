@@ -38,6 +38,7 @@ def read_source(html: str, options: Options) -> Facts:
         return reader.finish()
     if options.profile is Profile.WIKIPEDIA:
         reader.kept_notes = mediawiki_rules.kept_notes(parser, options)
+        reader.leave_out(mediawiki_rules.frame(parser), "frame of the page")
     reader.walk()
     if options.profile is Profile.WIKIPEDIA:
         reader.leave_out_empty_sections()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
@@ -109,6 +109,11 @@ class SourceReader:
             ]
             for node in parser.css(", ".join(possible)) if possible else ():
                 self._left_out.setdefault(node.mem_id, omission.reason)
+
+    def leave_out(self, nodes: Iterable[int], reason: str) -> None:
+        """Expect nothing of the elements with these ``mem_id``."""
+        for node in nodes:
+            self._left_out.setdefault(node, reason)
 
     def walk(self) -> None:
         """Read all that lies below the root; no recursion."""

@@ -166,6 +166,14 @@ def _span(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     return transparent(serializer, node, attributes)
 
 
+def _box(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """A block, unless it belongs to the frame of a skin's page."""
+    if "id" in attributes and attributes["id"] in _FRAME:
+        serializer.counters["navigation_dropped"] += 1
+        return SKIP
+    return container(serializer, node, attributes)
+
+
 def _for_readers(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """Text for screen readers only; the plus of a mixed number (three "+" one half) is a space to the eye."""
     if text_of(node) != "+":
@@ -246,7 +254,19 @@ _NAVIGATION = [
     "vector-toc",
     "mw-footer",
     "vector-column-start",
+    "vector-column-end",
+    "vector-toc-landmark",
+    "vector-toc-collapsed-button",
+    "vector-main-menu-container",
+    "vector-page-toolbar",
+    "vector-body-before-content",
+    "vector-settings",
+    "mw-footer-container",
 ]
+_FRAME = frozenset(
+    ("mw-navigation", "mw-head", "mw-panel", "footer", "siteSub", "contentSub", "siteNotice", "jump-to-nav")
+)
+"""Ids of what stands around the content in pages of older skins."""
 _MAINTENANCE = [
     "ambox",
     "tmbox",
@@ -259,7 +279,12 @@ _MAINTENANCE = [
     "bandeau-container",
     "bandeau-article",
 ]
-WIKIPEDIA_TAGS: dict[str, Handler] = {"span": _span, "sub": _script("sub"), "sup": _script("sup")}
+WIKIPEDIA_TAGS: dict[str, Handler] = {
+    **dict.fromkeys(("div", "footer", "nav", "header"), _box),
+    "span": _span,
+    "sub": _script("sub"),
+    "sup": _script("sup"),
+}
 WIKIPEDIA_CLASSES: dict[str, Handler] = {
     "mwe-math-element": math_element,
     "mwe-math-fallback-image-inline": _fallback_image,

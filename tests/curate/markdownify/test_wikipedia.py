@@ -100,3 +100,16 @@ def test_the_title_has_no_site_name(page_title: str, title: str) -> None:
 def test_a_table_inside_an_infobox_is_only_layout() -> None:
     html = "<table class='infobox'><tr><th>Arms<td><table><tr><td>x<td>y</table><tr><th>Born<td>1900</table>"
     assert "| Arms | x<br>y |\n| Born | 1900 |" in markdownify(html, profile="wikipedia")
+
+
+def test_the_frame_of_a_skin_is_left_out() -> None:
+    old = (
+        '<div id="content"><h1 class="firstHeading">T</h1><div id="siteSub">From Wikipedia</div><div id="mw-content-text"><p>body</p></div>'
+        '</div><div id="mw-navigation"><h2>Navigation menu</h2><ul><li>Talk</ul></div><div id="footer">edited</div>'
+    )
+    new = (
+        '<div class="vector-column-start">Contents</div><main><h1 class="firstHeading">T</h1><div class="vector-page-toolbar">Talk</div>'
+        '<div id="mw-content-text"><p>body</p></div></main><div class="vector-column-end">Tools</div><div class="mw-footer-container">x</div>'
+    )
+    for html in (old, new):
+        assert markdownify(html, profile="wikipedia") == "# T\n\nbody\n"
