@@ -269,7 +269,8 @@ def _leave_list(serializer: Serializer) -> None:
     )
     kind = "ordered" if state["ordered"] else "bullet"
     serializer.flush()
-    marker = _marker(serializer, outer, kind)
+    starts = [blocks[0].partition("\n")[0] for _, blocks, _ in items if blocks and blocks[0][0] in "-*"]
+    marker = _marker(serializer, outer, kind, starts)
     lines = []
     for number, blocks, _ in items:
         mark = f"{max(number, 0)}{marker} " if state["ordered"] else f"{marker} "
@@ -286,12 +287,22 @@ def _needs_blank_line(block: str, following: str) -> bool:
     return not (_INTERRUPTS.match(following) or _ENDS_ITSELF.match(block))
 
 
-def _marker(serializer: Serializer, outer: Flow, kind: str) -> str:
-    """Choose the marker: another one than that of a list of the same kind which ends right before."""
-    choices = (".", ")") if kind == "ordered" else (_bullet(serializer.options.bullets, outer), *"*-+")
-    if outer.list_end == (len(outer.blocks), kind + choices[0]):
-        return next(choice for choice in choices if choice != choices[0])
-    return choices[0]
+def _marker(serializer: Serializer, outer: Flow, kind: str, starts: list[str]) -> str:
+    """Choose the marker: another one than that of a list of the same kind which ends right before.
+
+    Args:
+      serializer: the conversion.
+      outer: where the list goes.
+      kind: ``ordered`` or ``bullet``.
+      starts: the first lines of those items that start with a bullet: ``- - -`` would be a rule.
+    """
+    preferred = "." if kind == "ordered" else _bullet(serializer.options.bullets, outer)
+    for choice in (preferred, *(")" if kind == "ordered" else "*-+")):
+        if outer.list_end == (len(outer.blocks), kind + choice):
+            continue
+        if not any(start.count(choice) > 1 and not start.strip(f"{choice} ") for start in starts):
+            return choice
+    return preferred
 
 
 def _bullet(bullets: str, outer: Flow | None) -> str:

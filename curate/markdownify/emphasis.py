@@ -65,17 +65,7 @@ def resolve(text: str, delimiters: str = "*_") -> str:
             current.close = index
             owner.append(current)
             current = current.parent
-    sides = [
-        (
-            _class(texts[index][-1]) if texts[index] else _PUNCTUATION if index else _SPACE,
-            _class(texts[index + 1][0])
-            if texts[index + 1]
-            else _PUNCTUATION
-            if index + 1 < len(edges)
-            else _SPACE,
-        )
-        for index in range(len(edges))
-    ]
+    sides = list(zip(_before(texts, edges), _after(texts, edges), strict=True))
     open_runs: dict[tuple[str, str], int] = {}
     written = [texts[0]]
     for index, element in enumerate(owner):
@@ -91,6 +81,32 @@ def resolve(text: str, delimiters: str = "*_") -> str:
             written.append(f"<{element.kind}>" if element.open == index else f"</{element.kind}>")
         written.append(texts[index + 1])
     return "".join(written)
+
+
+def _before(texts: list[str], edges: list[str]) -> list[int]:
+    """Return what stands before each edge. cmark-gfm looks through ``~`` at what is behind."""
+    found: list[int] = []
+    for index in range(len(edges)):
+        if texts[index]:
+            found.append(_class(texts[index][-1]))
+        elif not index:
+            found.append(_SPACE)
+        else:
+            found.append(_PUNCTUATION | (found[-1] if edges[index - 1] in EDGES["del"] else 0))
+    return found
+
+
+def _after(texts: list[str], edges: list[str]) -> list[int]:
+    """Return what stands after each edge, likewise."""
+    found: list[int] = []
+    for index in reversed(range(len(edges))):
+        if texts[index + 1]:
+            found.append(_class(texts[index + 1][0]))
+        elif index + 1 == len(edges):
+            found.append(_SPACE)
+        else:
+            found.append(_PUNCTUATION | (found[-1] if edges[index + 1] in EDGES["del"] else 0))
+    return found[::-1]
 
 
 def _choose(

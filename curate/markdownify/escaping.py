@@ -26,7 +26,7 @@ ESCAPES: dict[str, list[str]] = {
         r"\](?=[(\[:])",
         r"<(?=[A-Za-z/!?])",
         ENTITY,
-        r"(?<=\S)~",
+        r"(?<! )~",
         r"~(?=~)",
         r"\$",
     ],
@@ -112,7 +112,8 @@ def title_suffix(title: str | None) -> str:
         return ""
     lines = re.sub(r"[ \t\f]+", " ", title.replace("\r", "").strip(" \t\f")).split("\n")
     escaped = _IN_TITLE.sub(r"\\\g<0>", "\n".join(line.strip(" ") for line in lines))
-    return ' "' + escaped.replace("\n", "&#10;") + '"'
+    # A backslash before the closing mark: cmark-gfm would go on to the next one.
+    return ' "' + re.sub(r'\\\\(?=\\"|$)', "&#92;", escaped).replace("\n", "&#10;") + '"'
 
 
 def _balanced(url: str) -> bool:

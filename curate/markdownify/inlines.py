@@ -21,6 +21,7 @@ from tootsie.curate.markdownify.serializer import (
 
 _TICKS = re.compile(r"`+")
 _UNSAFE_SCHEME = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)
+_MARKUP = re.compile(r"[&<>\\`*_\[\]$~|]")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]*\Z")
 
@@ -187,7 +188,7 @@ def code_span(text: str) -> str:
     return f"{fence}{text}{fence}"
 
 
-def _text_with_breaks(node: Node) -> str:
+def text_with_breaks(node: Node) -> str:
     """Return all text below ``node``, a line break for each ``<br>``."""
     if node.css_first("br") is None:
         return node.text(deep=True) or ""
@@ -219,7 +220,7 @@ def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if content is None:
         if node.css_first("math, pre") is not None:
             return None
-        content = _text_with_breaks(node)
+        content = text_with_breaks(node)
     text = collapse(content).replace("\u00a0", serializer.options.nbsp)
     inner = text.strip(" ")
     exact = serializer.options.exact
@@ -239,11 +240,10 @@ def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if text[-1] == " " and exact and node.next is None and not serializer.flow.inlines:
         inner += " "
     serializer.counters["code_spans"] += 1
-    if serializer.flow.in_cell and "\\|" in inner:
-        escaped = (
-            inner.replace("&", "&amp;").replace("<", "&lt;").replace("\\", "&#92;").replace("*", "&#42;")
-        )
-        serializer.inline(f"<code>{escaped}</code>")
+    parts = serializer.parts
+    if (serializer.flow.in_cell and "\\|" in inner) or (parts and parts[-1][0] == parts[-1][-1] == "`"):
+        # A cell takes the backslash from \|, and the fences of two spans that touch are read as one.
+        serializer.inline(f"<code>{_MARKUP.sub(lambda found: f'&#{ord(found.group())};', inner)}</code>")
     else:
         serializer.inline(code_span(inner))
     if text[-1] == " " and inner[-1] != " ":
