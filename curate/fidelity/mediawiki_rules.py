@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -19,13 +20,19 @@ _SITE = re.compile(r"\s+[-–—|]\s+(?:Wiki|维基)\S.*$")
 
 def kept_notes(parser: LexborHTMLParser, options: Options) -> frozenset[str]:
     """Return the ids of the list entries that stay as footnotes: all, or those whose marks are no plain numbers of citations."""
+    entries = {node.attributes.get("id") for node in parser.css("li[id]")}
     kept = set()
     for mark in parser.css("sup.mw-ref a, sup.reference a, span.mw-ref a"):
-        target = (mark.attributes.get("href") or "").partition("#")[2]
         label = collapse(mark.text(deep=True) or "").strip("[]↑ ")
-        if target and (options.references is References.KEEP or (label and not label.isdecimal())):
-            kept.add(target)
+        if options.references is References.KEEP or (label and not label.isdecimal()):
+            kept |= _targets(mark) & entries
     return frozenset(kept)
+
+
+def _targets(mark: Node) -> set[str]:
+    """Return the ids that a mark may lead to: links may have them percent-encoded."""
+    target = (mark.attributes.get("href") or "").partition("#")[2]
+    return {target, unquote(target)} - {""}
 
 
 def frame(parser: LexborHTMLParser) -> Iterator[int]:
@@ -46,14 +53,14 @@ def frame(parser: LexborHTMLParser) -> Iterator[int]:
 
 
 def _citation(reader: SourceReader, element: Element) -> Walk | None:
-    """The mark of a citation: text of its own where only the keys stay, a note's mark or nothing elsewhere."""
+    """The mark of a citation: of a footnote, nothing where citations go, else text, as without its note."""
     if element.tag not in ("sup", "span"):
         return None
     anchor = element.node.css_first("a")
-    target = ((anchor.attributes.get("href") or "") if anchor is not None else "").partition("#")[2]
-    if not target.startswith("cite_note"):
+    targets = _targets(anchor) if anchor is not None else set()
+    if not any(target.startswith("cite_note") for target in targets):
         return "mw-ref" not in element.names, None
-    return target not in reader.kept_notes and reader.options.references is References.CITE_KEYS, None
+    return reader.kept_notes.isdisjoint(targets) and reader.options.references is not References.DROP, None
 
 
 def _reference_list(reader: SourceReader, element: Element) -> Walk | None:

@@ -21,6 +21,7 @@ class Footnotes:
     def __init__(self) -> None:
         self._notes: dict[str, tuple[str, str | None]] = {}
         self._targets: frozenset[str] | None = None
+        self._entries: frozenset[str] | None = None
         self.pairs: dict[int, str] | None = None
         """LaTeXML: the note to which each mark and text belongs that stand apart, once :mod:`.latexml_notes` has paired them."""
 
@@ -48,6 +49,19 @@ class Footnotes:
             for label, text in self._notes.values()
             if text is not None
         ]
+
+    def entry(self, root: Any, href: str) -> str | None:
+        """Return the id of the entry of MediaWiki's reference lists that a mark leads to, ``None`` where the page has none.
+
+        Args:
+          root: the page's root node, searched at the first mark.
+          href: the link of the mark, an absolute one in pages of the mobile site.
+        """
+        if self._entries is None:
+            nodes = root.css("li[id^='cite_note']") if root is not None else []
+            self._entries = frozenset(node.attributes.get("id") or "" for node in nodes)
+        key = href.partition("#")[2]
+        return next((one for one in (key, unquote(key)) if one in self._entries), None)
 
     def target(self, root: Any, href: str) -> str | None:
         """Return the id of the footnote that a link of a web page leads to, ``None`` where it leads elsewhere.

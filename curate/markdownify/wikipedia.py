@@ -10,12 +10,13 @@ from typing import Any
 
 from tootsie.curate.markdownify import formulas
 from tootsie.curate.markdownify.blocks import container
+from tootsie.curate.markdownify.escaping import escape_text
 from tootsie.curate.markdownify.inlines import INLINE_TAGS, drop, transparent
 from tootsie.curate.markdownify.options import References
 from tootsie.curate.markdownify.serializer import HTML_SPACE, PASS, SKIP, Handler, Node, Serializer, text_of
 
 _FRACTIONS = frozenset(("frac", "sfrac", "bruch", "template-frac"))
-_NOTE_ID = re.compile(r"#(cite_note-[^\s]+)$")
+_NOTE_ID = re.compile(r"#cite_note-[^\s]+$")
 
 
 def math_element(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -70,7 +71,10 @@ def _alone_in_dd(node: Node) -> bool:
 
 
 def _reference(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """``sup.mw-ref``: notes of a named group stay footnotes whatever the policy, citations follow it."""
+    """``sup.mw-ref``: notes of a named group stay footnotes whatever the policy, citations follow it.
+
+    A mark whose note is not in the page is no footnote.
+    """
     if node.tag not in ("sup", "span"):
         return PASS
     anchor = node.css_first("a")
@@ -83,16 +87,17 @@ def _reference(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
         return SKIP
     label = text_of(node).strip("[]↑ ")
     policy = serializer.options.references
-    if policy is References.DROP and (label.isdecimal() or not label):
+    key = serializer.footnotes.entry(serializer.root, href)
+    if policy is References.DROP and (label.isdecimal() or not label or key is None):
         serializer.counters["citations_dropped"] += 1
         return SKIP
-    if policy is References.CITE_KEYS and label.isdecimal():
+    if key is None or (policy is References.CITE_KEYS and label.isdecimal()):
         serializer.counters["citations"] += 1
-        serializer.inline(f"[{label}]")
+        serializer.inline(f"[{escape_text(label)}]" if label else "")
         return SKIP
     while serializer.parts and serializer.parts[-1] == " ":
         serializer.parts.pop()
-    serializer.inline(f"[^{serializer.footnote(match.group(1))}]")
+    serializer.inline(f"[^{serializer.footnote(key)}]")
     return SKIP
 
 

@@ -113,3 +113,26 @@ def test_the_frame_of_a_skin_is_left_out() -> None:
     )
     for html in (old, new):
         assert markdownify(html, profile="wikipedia") == "# T\n\nbody\n"
+
+
+def cited(target: str, label: str) -> str:
+    return f'<p>a<sup class="mw-ref reference"><a href="#{target}">[{label}]</a></sup></p>'
+
+
+def entry(identifier: str) -> str:
+    return (
+        f'<ol class="references"><li id="{identifier}"><span class="mw-reference-text">text</span></li></ol>'
+    )
+
+
+def test_a_mark_may_name_its_note_percent_encoded() -> None:
+    html = cited("cite_note-%E6%8C%87-29", "注 1") + entry("cite_note-指-29")
+    assert markdownify(html, profile="wikipedia") == "a[^1]\n\n[^1]: text\n"
+
+
+@pytest.mark.parametrize(
+    ("references", "expected"), [("keep", "a[12]\n"), ("cite-keys", "a[12]\n"), ("drop", "a\n")]
+)
+def test_a_mark_whose_note_is_not_in_the_page_is_no_footnote(references: str, expected: str) -> None:
+    html = cited("cite_note-x-12", "12")
+    assert markdownify(html, profile="wikipedia", references=references) == expected
