@@ -6,18 +6,10 @@ import re
 from typing import Any
 
 from tootsie.curate.markdownify.escaping import collapse, destination, escape_text, title_suffix
+from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.footnotes import is_back_link
 from tootsie.curate.markdownify.options import Images, Links, References
-from tootsie.curate.markdownify.serializer import (
-    HTML_SPACE,
-    SKIP,
-    Flow,
-    Handler,
-    Leave,
-    Node,
-    Serializer,
-    text_of,
-)
+from tootsie.curate.markdownify.serializer import HTML_SPACE, SKIP, Handler, Leave, Node, Serializer, text_of
 
 _TICKS = re.compile(r"`+")
 _UNSAFE_SCHEME = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)

@@ -1,8 +1,6 @@
 """The engine: one walk over the parsed page that writes Markdown. Iterative; each element is entered and left once.
 
-A :class:`Flow` is a place where blocks are collected: the page, a list item, a quotation, a table cell, a footnote. In it
-runs of inline content are collected in ``parts``; an :class:`Inline` is an open ``<em>``, ``<a>`` … whose content will be
-wrapped when it ends. A block that starts inside open inline elements closes them before and opens them again after.
+What is written is collected in flows (:mod:`.flow`).
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from typing import Any
 
 from tootsie.curate.markdownify import emphasis, formulas
 from tootsie.curate.markdownify.escaping import SUSPECT, collapse, escape_line_start, escape_text
+from tootsie.curate.markdownify.flow import Flow, Inline
 from tootsie.curate.markdownify.footnotes import Footnotes
 from tootsie.curate.markdownify.options import Dollars, Limits, Options
 
@@ -26,44 +25,6 @@ SKIP = object()
 PASS = object()
 """Returned by a class rule that does not apply after all."""
 HTML_SPACE = " \t\n\r\f"
-
-
-class Inline:
-    """An open inline element."""
-
-    __slots__ = ("close", "kind", "parts", "wrap")
-
-    def __init__(self, kind: str, wrap: Callable[[Serializer, str], str]) -> None:
-        self.kind = kind
-        self.parts: list[str] = []
-        self.wrap = wrap
-
-
-class Flow:
-    """A place where blocks are collected."""
-
-    __slots__ = (
-        "blocks", "emphatic", "in_cell", "indent", "inlines", "kind", "list_end", "loose", "parent", "parts", "state",
-    )  # fmt: skip
-
-    def __init__(self, kind: str, parent: Flow | None, state: Any = None) -> None:
-        self.kind = kind
-        """``page``, ``item``, ``list``, ``quote``, ``cell`` (of a GFM table), ``box`` (cell of an HTML table), ``line`` (heading,
-        caption, term), ``table`` or ``note``."""
-        self.parent = parent
-        self.in_cell: bool = kind == "cell" or (
-            parent is not None and parent.in_cell and kind in ("item", "list", "quote", "line")
-        )
-        """Whether all that is written here ends up in one line of a GFM table."""
-        self.blocks: list[str] = []
-        self.emphatic = False
-        """Whether the paragraph under way has emphasis."""
-        self.parts: list[str] = []
-        self.inlines: list[Inline] = []
-        self.loose = False
-        self.state = state
-        self.list_end: tuple[int, str] = (-1, "")
-        self.indent: int = parent.indent if parent else 0
 
 
 class Serializer:
