@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tootsie.mixtures.learning_rate import describe_rate
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Change, PhaseSettings, PlanPhase
+from tootsie.mixtures.plan import WEIGHT_TOTAL, Change, PlanPhase
+from tootsie.mixtures.settings import PhaseSettings, RopeSettings
 
 INHERITED = tuple(name for name in PhaseSettings.model_fields if name != "learning_rate")
 """Settings that a phase inherits as they are."""
@@ -29,5 +30,9 @@ def list_changes(before: PlanPhase, after: PlanPhase) -> list[Change]:
         describe_rate(after.settings.learning_rate),
     )
     for name in INHERITED:
-        changes += change(f"settings.{name}", getattr(before.settings, name), getattr(after.settings, name))
+        first, second = (
+            str(value) if isinstance(value, RopeSettings) else value
+            for value in (getattr(before.settings, name), getattr(after.settings, name))
+        )
+        changes += change(f"settings.{name}", first, second)
     return changes

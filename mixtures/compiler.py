@@ -19,12 +19,12 @@ from tootsie.mixtures.plan import (
     WEIGHT_TOTAL,
     Branch,
     Change,
-    PhaseSettings,
     Plan,
     PlanPhase,
     add_counts,
 )
 from tootsie.mixtures.rates import compile_rate, whole_steps
+from tootsie.mixtures.settings import PhaseSettings
 from tootsie.mixtures.shares import asked_shares, phase_sequences
 from tootsie.mixtures.spec import Spec
 from tootsie.mixtures.spec_file import load_spec

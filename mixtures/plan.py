@@ -24,7 +24,7 @@ from tootsie.datasets.errors import ArtefactError
 from tootsie.datasets.json_text import parse_json, readable_json
 from tootsie.datasets.provenance import fingerprint
 from tootsie.mixtures.apportionment import largest_remainder
-from tootsie.mixtures.learning_rate import LearningRate
+from tootsie.mixtures.settings import PhaseSettings
 from tootsie.tokenize.ledger import TokenizerIdentity
 
 FORMAT: Literal["tootsie-plan/1"] = "tootsie-plan/1"
@@ -34,29 +34,6 @@ MAX_PHASE_LENGTH = 2**40
 """Sequences in one phase (10¹²): keeps the order's arithmetic within 64 bits."""
 MAX_BATCH_SIZE = 2**20
 """Sequences in one step, which is drawn and traced as a whole."""
-
-
-class PhaseSettings(BaseModel):
-    """What the trainer needs besides data. Written out in full for every phase; nothing is left to a framework."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    learning_rate: LearningRate
-    """Segment of the schedule."""
-    weight_decay: float = Field(default=0.05, ge=0, allow_inf_nan=False)
-    """Decoupled: the update subtracts ``learning_rate · weight_decay · w``."""
-    z_loss: float = Field(default=1e-4, ge=0, allow_inf_nan=False)
-    """Factor of mean(logsumexp(logits)²)."""
-    ema_beta: float | None = Field(default=None, gt=0, lt=1)
-    """ema ← beta·ema + (1 − beta)·w after every update; ``null``: no average."""
-    clip_norm: float | None = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """Largest global norm of the gradient; ``null``: not clipped."""
-    adam_beta1: float = Field(default=0.9, ge=0, lt=1)
-    """Decay of the first moment."""
-    adam_beta2: float = Field(default=0.95, ge=0, lt=1)
-    """Decay of the second moment."""
-    adam_epsilon: float = Field(default=1e-8, gt=0, allow_inf_nan=False)
-    """Added to the root of the second moment."""
 
 
 class Evidence(StrEnum):

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from tootsie.mixtures.duration import Duration, parse_duration
 from tootsie.mixtures.learning_rate import Shape
 from tootsie.mixtures.plan import MAX_BATCH_SIZE
+from tootsie.mixtures.settings import RopeSettings
 
 # Exponents of three digits are all that a double has; more would only make a number that fills the memory.
 _AMOUNT = re.compile(r"-?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})? ?%?)")
@@ -141,6 +142,9 @@ class MixtureSpec(_Section):
     """Parts of other mixtures, by their names; the parts add up to 1."""
     extends: Name | None = None
     """A mixture whose groups (or parts) this one starts from; those of the same name are replaced."""
+    expect: dict[Annotated[str, Field(min_length=1)], Amount] = {}
+    """What its parts are meant to add up to: by name of a group, of a mixture that it combines, or ``tag:web`` for all datasets
+    whose card has that tag. Checked before the run (``expectations``)."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> MixtureSpec:
@@ -274,6 +278,12 @@ class PhaseSpec(_Section):
     """Decay of the second moment."""
     adam_epsilon: Annotated[float, Field(gt=0, strict=True, allow_inf_nan=False)] | None = None
     """Added to the root of the second moment."""
+    rope: RopeSettings | None = None
+    """``{theta: 500000, scaling: llama3}``."""
+    precision: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """A remark."""
+    hardware: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """A remark."""
 
     @model_validator(mode="after")
     def _ends_once(self) -> PhaseSpec:
@@ -316,6 +326,8 @@ class Spec(_Section):
     """By name."""
     phases: list[PhaseSpec] = Field(min_length=1)
     """In time order."""
+    acknowledge: dict[Annotated[str, Field(min_length=1)], Annotated[str, Field(min_length=1)]] = {}
+    """Findings of the preflight that are meant: ``check`` or ``check/subject``, and why."""
 
     @model_validator(mode="after")
     def _something_to_draw(self) -> Spec:

@@ -8,6 +8,7 @@ from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.datasets.yaml_source import YamlSource
 from tootsie.train.architecture import Architecture
 from tootsie.train.evaluate import HeldOut, pack
+from tootsie.train.rope import LLAMA3_SCALING
 from tootsie.train.run_file import EvaluationSettings, RunFile, resolve_architecture
 
 
@@ -39,6 +40,7 @@ def open_inputs(run: RunFile, file: str) -> Inputs:
 
     plan = Plan.load(run.plan)
     architecture = resolve_architecture(run.architecture, YamlSource(file, None, {}))
+    check_rope(architecture, plan, file)
     check_vocabulary(architecture, plan, file)
     names = [dataset.name for dataset in plan.datasets]
     for name in run.caches:
@@ -81,6 +83,29 @@ def check_vocabulary(architecture: Architecture, plan: Any, file: str) -> None:
             value=architecture.vocabulary_size,
             remedy=f"Write 'architecture: {{preset: …, vocabulary_size: {wanted}}}'",
         )
+
+
+def check_rope(architecture: Architecture, plan: Any, file: str) -> None:
+    """Refuse a plan whose phases are meant for another rotary embedding than the model's.
+
+    Raises:
+      SpecError: they differ, or change in the middle of the run.
+    """
+    scaling = architecture.rope.scaling
+    found = (
+        architecture.rope.theta,
+        "none" if scaling is None else "llama3" if scaling == LLAMA3_SCALING else "other",
+    )
+    for phase in plan.phases:
+        wanted = phase.settings.rope
+        if wanted is not None and (wanted.theta, wanted.scaling.value) != found:
+            raise SpecError(
+                f"phase {phase.name!r} of the plan is meant for a model with rope {wanted}",
+                file=file,
+                field="architecture.rope",
+                value=f"theta {found[0]:g}, scaling {found[1]}",
+                remedy="Train with the rope of the plan. A model keeps its rope: one that changes in a run is another run",
+            )
 
 
 def bos_of(tokenizer: Any) -> int | None:

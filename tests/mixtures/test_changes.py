@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tootsie.mixtures.changes import INHERITED, list_changes
-from tootsie.mixtures.plan import PhaseSettings, Plan
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.settings import PhaseSettings, RopeScaling, RopeSettings
 
 
 @pytest.fixture
@@ -46,3 +47,12 @@ def test_each_setting(plan: Plan, field: str) -> None:
 
 def test_all_settings_are_compared() -> None:
     assert {*INHERITED, "learning_rate"} == set(PhaseSettings.model_fields)
+
+
+def test_rope_in_words(plan: Plan) -> None:
+    phase = plan.phases[0]
+    rope = RopeSettings(theta=500_000, scaling=RopeScaling.LLAMA3)
+    (change,) = list_changes(
+        phase, phase.model_copy(update={"settings": phase.settings.model_copy(update={"rope": rope})})
+    )
+    assert (change.before, change.after) == (None, "theta 500000, scaling llama3")

@@ -56,6 +56,7 @@ class FakeSettings(BaseModel):
     adam_beta1: float = 0.9
     adam_beta2: float = 0.95
     adam_epsilon: float = 1e-8
+    rope: None = None
 
 
 @dataclasses.dataclass(frozen=True)
