@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.options import Limits, Options
 from tootsie.curate.markdownify.rules import RULES, Effect
-from tootsie.curate.markdownify.serializer import SKIP, Flow, Handler, Leave, Node, Serializer
+from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
 
 UNNAMED = "unnamed"
 """Stands for a rule where text was left out and no rule said so: a fault of the converter."""
