@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dataclasses import replace
+
 from selectolax.lexbor import LexborHTMLParser
 
 from tootsie.curate.fidelity import html_rules, latexml_rules, mediawiki_rules
 from tootsie.curate.fidelity.facts import Facts, clean
 from tootsie.curate.fidelity.source_reader import Rule, SourceReader
 from tootsie.curate.markdownify import nesting
+from tootsie.curate.markdownify.formulas import dollars_of
 from tootsie.curate.markdownify.formulas import dollars_of
 from tootsie.curate.markdownify.options import Options, Profile
 
@@ -34,6 +37,7 @@ def read_source(html: str, options: Options) -> Facts:
     if nesting.is_deep(html.encode("utf-8", "replace"), MAX_DEPTH):
         html, _ = nesting.flatten(html, MAX_DEPTH)
     parser = LexborHTMLParser(html)
+    options = replace(options, dollars=dollars_of(options.dollars, html))
     options = replace(options, dollars=dollars_of(options.dollars, html))
     reader = SourceReader(
         parser, html, options, html_rules.TAG_RULES, CLASS_RULES.get(options.profile, html_rules.CLASS_RULES)

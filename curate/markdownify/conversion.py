@@ -16,10 +16,12 @@ from tootsie.curate.markdownify.blocks import BLOCK_TAGS
 from tootsie.curate.markdownify.decoding import Decoded, decode
 from tootsie.curate.markdownify.equations import cut_mathml
 from tootsie.curate.markdownify.escaping import collapse, escape_text
+from tootsie.curate.markdownify.formulas import dollars_of
 from tootsie.curate.markdownify.inlines import INLINE_TAGS
 from tootsie.curate.markdownify.math_elements import MATH_CLASSES, MATH_TAGS
-from tootsie.curate.markdownify.options import Limits, Options, Profile
+from tootsie.curate.markdownify.options import Dollars, Limits, Options, Profile
 from tootsie.curate.markdownify.serializer import Handler, Serializer
+from tootsie.curate.markdownify.split_formulas import join_split_formulas
 from tootsie.curate.markdownify.stackexchange import STACKEXCHANGE_CLASSES
 from tootsie.curate.markdownify.style import Style
 from tootsie.curate.markdownify.styling import StyledSerializer
@@ -198,6 +200,10 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
         return None, None
     serializer.root = root
     serializer.double_bars = "\\|" in html
+    dollars = dollars_of(serializer.options.dollars, html)
+    serializer.read_dollars(dollars)
+    if dollars is not Dollars.NONE and ("$" in html or "\\" in html):
+        serializer.counters["formulas_joined"] += join_split_formulas(root)
     serializer.walk(root)
     return (
         _page_title(parser) if "<title" in html or "<TITLE" in html else None,

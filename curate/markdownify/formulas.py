@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from tootsie.curate.markdownify.mathml import to_tex
+from tootsie.curate.markdownify.options import Dollars
 
 _CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*\r?\n[ \t]*")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
@@ -44,6 +45,17 @@ _ENVIRONMENTS = frozenset(
     ]
 )
 MAX_DOLLAR_STEPS = 8
+_TYPESETTER = re.compile(
+    r"<script[^>]{0,400}\bsrc=[^>]{0,400}(?:mathjax|katex[^>]{0,200}auto-render)|renderMathInElement|MathJax\.(?:Hub|config)|MathJax\s*=",
+    re.IGNORECASE,
+)
+
+
+def dollars_of(dollars: Dollars, html: str) -> Dollars:
+    """Return how delimiters in the text of a page are read: ``AUTO`` looks for MathJax or KaTeX's auto-render in it."""
+    if dollars is not Dollars.AUTO:
+        return dollars
+    return Dollars.STRICT if _TYPESETTER.search(html) is not None else Dollars.NONE
 
 
 def normalise(tex: str) -> str:
@@ -143,6 +155,10 @@ def split_text(text: str, *, strict: bool) -> list[tuple[str, str]]:
             break
         token = match.group(0)
         position = match.end()
+        if token == "\\$" and not strict:  # MathJax shows the dollar alone
+            if match.start() > start:
+                pieces.append(("text", text[start : match.start()]))
+            start = match.start() + 1
         if token in ("\\\\", "\\$"):
             continue
         kind, begin, end, after = _formula(text, token, match, missing, strict)

@@ -58,6 +58,8 @@ class Dollars(StrEnum):
     NONE = "none"
     STRICT = "strict"
     """``\\(…\\)``, ``$$…$$`` always; ``$…$`` where Pandoc would see a formula and it does not look like money."""
+    AUTO = "auto"
+    """``strict`` on a page that loads MathJax or KaTeX's auto-render, else ``none``."""
     ALL = "all"
     """As MathJax reads them on a site that has it."""
 
@@ -159,7 +161,7 @@ _ENUMS: dict[str, type[StrEnum]] = {
     "dollars": Dollars,
 }
 _DEFAULTS: dict[Profile, dict[str, Any]] = {
-    Profile.WEB: {"dollars": Dollars.NONE},
+    Profile.WEB: {"dollars": Dollars.AUTO},
     Profile.ARXIV: {
         "links": Links.TEXT, "images": Images.DROP, "references": References.CITE_KEYS, "nbsp": " ",
         "exact": False,

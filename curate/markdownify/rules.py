@@ -56,6 +56,7 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("formulas_from_entry", _R, _MATH, "TeX taken from the data-entry of Temml."),
     ("formulas_from_container", _R, _MATH, "TeX taken from the text of an element marked as a formula (span.math-container)."),
     ("formulas_from_rendering", _R, _ALL, "TeX made from MathJax's rendering, of which nothing else is left."),
+    ("formulas_joined", _R, _ALL, "A formula in text that emphasis, line breaks or links had torn apart."),
     ("formulas_empty", _D, _ALL, "A formula with neither TeX nor MathML that says anything."),
     ("formulas_without_source", _K, _ALL, "A rendered formula whose structure cannot be told: its characters stay as text."),
     ("formulas_pipes_rewritten", _R, _ALL, "\\| in a table cell, which GFM cannot hold, becomes \\Vert."),

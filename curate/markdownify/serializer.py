@@ -55,7 +55,8 @@ class Serializer:
         """A label that the next paragraph continues: its flow, and how many parts that had then."""
         self.front_matter_end: int | None = None
         """The paragraph of affiliations that was set aside last."""
-        self._dollars = None if options.dollars is Dollars.NONE else options.dollars
+        self._dollars: Dollars | None = None
+        self.read_dollars(options.dollars)
         self._nbsp = None if options.nbsp == "\u00a0" else options.nbsp
         self._exact = options.exact
         self.delimiters = "*_"
@@ -122,6 +123,10 @@ class Serializer:
                     leave(self)
 
     # -- inline content
+
+    def read_dollars(self, dollars: Dollars) -> None:
+        """Set how MathJax's delimiters in text are read."""
+        self._dollars = None if dollars in (Dollars.NONE, Dollars.AUTO) else dollars
 
     def text(self, text: str | None) -> None:
         """Add a text node: white space collapsed, Markdown escaped, MathJax delimiters honoured."""

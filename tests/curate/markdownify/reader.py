@@ -211,3 +211,17 @@ def pages(data: Path) -> Iterator[tuple[str, str, str]]:
 
 NOTE = re.compile(r"(?<!\\)\[\^[^\]]*\]")
 """A mark of a footnote, which has no words of its own."""
+# What the profiles mean to leave out: these classes, by name, in the words of docs/markdownify.md.
+OUT = {
+    "wikipedia": frozenset(
+        """navbox navbox-styles navbar sidebar vertical-navbox portal-bar portalbox sistersitebox side-box succession-box toc
+        catlinks mw-jump-link printfooter mw-portlet vector-header-container mw-indicators mw-authority-control
+        navigation-not-searchable bandeau-portail vector-menu vector-toc mw-footer vector-column-start BoxenVerschmelzen
+        ambox tmbox ombox cmbox fmbox mbox-small stub metadata bandeau-container bandeau-article
+        hatnote dablink rellink noprint shortdescription mw-editsection pcs-edit-section-link-container
+        mw-cite-backlink mw-linkback-text Z3988 geo-nondefault geo-multi-punct geo-inline-hidden mw-empty-elt
+        mw-references references mw-ref reference""".replace("\n", " ").split(" ")
+    ),
+    "arxiv": frozenset(("ltx_note", "ltx_listing_data", "ltx_keywords", "ltx_classification", "ltx_dates")),
+    "web": frozenset(),
+}

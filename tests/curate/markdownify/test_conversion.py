@@ -295,7 +295,7 @@ def test_formulas(html: str, markdown: str) -> None:
         ("\\(a_b\\) and \\[c_d\\]", "$a_b$ and\n\n$$c_d$$\n"),
         ("\\begin{align}a&amp;=b\\\\c&amp;=d\\end{align}", "$$\\begin{align}a&=b\\\\c&=d\\end{align}$$\n"),
         ("$\\text{if $x$}$", "$\\text{if $x$}$\n"),
-        ("a \\$5 b", "a \\\\\\$5 b\n"),
+        ("a \\$5 b", "a \\$5 b\n"),
         ("<code>$a$</code>", "`$a$`\n"),
         ("<span class=math-container>$a_b$</span>", "$a_b$\n"),
         ("a lone $ sign", "a lone \\$ sign\n"),
