@@ -146,7 +146,6 @@ class MarkdownConverter:
                 field=name,
                 remedy="Use convert_* hooks and escape(), or the markdownify package itself",
             )
-        self.handlers: Any = None
         self._ready = (dict(self.options), self._settings())  # refuses at once what is wrong
 
     def _settings(self, **changes: Any) -> EngineOptions:

@@ -16,11 +16,13 @@ from tootsie.curate.markdownify import inlines, listings
 from tootsie.curate.markdownify.blocks import BLOCK_TAGS
 from tootsie.curate.markdownify.element import Element
 from tootsie.curate.markdownify.escaping import collapse, escape_cell
+from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.options import Limits, Options
-from tootsie.curate.markdownify.serializer import SKIP, Flow, Handler, Node, Serializer
-from tootsie.curate.markdownify.styling import StyledSerializer
+from tootsie.curate.markdownify.serializer import SKIP, Handler, Node, Serializer
+from tootsie.curate.markdownify.styling import StyledSerializer, styled_tags
 
-Hook = Callable[[Element, str, set[str]], Any]
+Hook = Callable[[Any, Element, str, set[str]], Any]
+"""From a converter, an element, the text in it and the names around it to Markdown."""
 RAW = "\x00"
 """Stands for what a hook returned until its paragraph is finished; HTML cannot contain it."""
 BLOCKS = frozenset(BLOCK_TAGS) | {"table", "caption", "tr", "td", "th"}
@@ -64,7 +66,7 @@ class HookedSerializer(StyledSerializer):
         tags: dict[str, Handler],
         classes: dict[str, Handler],
     ) -> None:
-        self._converter = converter
+        self.converter = converter
         super().__init__(options, limits, tags, classes)
         self.waiting: dict[Flow, list[str]] = {}
         self._around: dict[int, frozenset[str]] = {}
@@ -75,12 +77,9 @@ class HookedSerializer(StyledSerializer):
             self.escapes_misc = False
 
     def handlers(self, tags: dict[str, Handler], options: Options) -> dict[str, Handler]:
-        """Return the handlers by tag; a converter keeps them for its next page."""
-        converter = self._converter
-        if converter.handlers is None or converter.handlers[0] is not options:
-            styled = super().handlers(tags, options)
-            converter.handlers = (options, _HookedTags(styled, converter, hooks_of(converter)))
-        return converter.handlers[1]
+        """Return the handlers by tag, the same for every page and converter of a class with the same options."""
+        kind: Any = type(self.converter)
+        return _hooked(kind, options, _Tags(tags))
 
     def escape(self, text: str, in_link: bool) -> str:
         """Escape prose, by the converter's own method where it has one."""
@@ -144,14 +143,44 @@ class HookedSerializer(StyledSerializer):
                 flow.blocks[-1] = re.sub(RAW, lambda _: next(pieces, ""), flow.blocks[-1])
 
 
+class _Tags:
+    """Handlers by tag as a key of a cache: the same only as itself."""
+
+    __slots__ = ("by_name",)
+
+    def __init__(self, by_name: dict[str, Handler]) -> None:
+        self.by_name = by_name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Tags) and other.by_name is self.by_name
+
+    def __hash__(self) -> int:
+        return id(self.by_name)
+
+
+@functools.lru_cache(maxsize=64)
+def _hooked(kind: Any, options: Options, tags: _Tags) -> dict[str, Handler]:
+    """Return the handlers of a class of converters."""
+    methods = hooks_of_class(kind)
+    hooked = _HookedTags(styled_tags(tags.by_name, options.style), kind, methods, options)
+    named = {name.removeprefix("convert_") for name in methods}
+    if any("_" in name for name in named):
+        return hooked  # may be any of ``ac:image``, ``ac-image`` …
+    known = {*tags.by_name, *named, "video", *(f"h{level}" for level in range(7, 21))}
+    return {tag: handler for tag in known if (handler := hooked.get(tag)) is not None}
+
+
 class _HookedTags(dict[str, Handler]):
     """Handlers by tag, those of hooks made as their elements are first met."""
 
-    def __init__(self, tags: dict[str, Handler], converter: Any, methods: frozenset[str]) -> None:
+    def __init__(
+        self, tags: dict[str, Handler], kind: type, methods: frozenset[str], options: Options
+    ) -> None:
         super().__init__()
         self._tags = tags
-        self._converter = converter
+        self._kind = kind
         self._methods = methods
+        self._style = options.style
         self._met: dict[str, Handler | None] = {}
         self._lists = "convert_li" in methods
         self._rows = any(f"convert_{tag}" in methods for tag in _ROWS)
@@ -161,18 +190,20 @@ class _HookedTags(dict[str, Handler]):
         if tag in self._met:
             return self._met[tag]
         handler = self._tags.get(tag, default)
-        method = self._method(tag)
-        if method is not None:
+        hook = self._hook(tag)
+        if hook is not None:
             parts = (self._lists and tag in _LISTS) or (self._rows and (tag in _ROWS or tag == "table"))
-            handler = _handler(tag, method, handler if tag in _WRITTEN_FIRST and not parts else None)
+            handler = _handler(tag, hook, handler if tag in _WRITTEN_FIRST and not parts else None)
         if len(self._met) > REMEMBERED:
             self._met.clear()
         self._met[tag] = handler
         return handler
 
-    def _method(self, tag: str) -> Hook | None:
-        converter = self._converter
-        if not converter.should_convert_tag(tag):
+    def _hook(self, tag: str) -> Hook | None:
+        style = self._style
+        if (style.strip is not None and tag in style.strip) or (
+            style.convert is not None and tag not in style.convert
+        ):
             return None
         name = f"convert_{_NAME.sub('_', tag)}"
         if (
@@ -181,28 +212,33 @@ class _HookedTags(dict[str, Handler]):
             or (self._rows and (tag in _ROWS or tag == "table"))
             or tag == "video"
         ):
-            method = getattr(converter, name, None)
+            method = getattr(self._kind, name, None)
             return None if method is None else bound(method)
         if _HEADING.match(tag) and tag != "h0":
             level = int(tag[1:3])
             for name in ("convert_hN", "convert_hn"):
                 if name in self._methods or level > 6:
-                    return bound(getattr(converter, name), level)
+                    return bound(getattr(self._kind, name), level)
         return None
 
 
 def _handler(tag: str, hook: Hook, original: Handler | None) -> Handler:
     block = tag in BLOCKS
+    verbatim = tag in _PREFORMATTED or tag in _CODE or tag in _RAW_TEXT
+    kind = "cell" if tag in ("td", "th") else "line" if tag in _LINES or _HEADING.match(tag) else "hook"
 
     def handler(serializer: Any, node: Node, attributes: dict[str, Any]) -> Any:
-        if inlines.is_hidden(attributes):
+        if ("style" in attributes or "hidden" in attributes) and inlines.is_hidden(attributes):
             serializer.counters["hidden_dropped"] += 1
             return SKIP
-        if tag in _PREFORMATTED or tag in _CODE or tag in _RAW_TEXT:
-            text = listings.verbatim(node) if tag in _PREFORMATTED else node.text(deep=True) or ""
-            if tag in _CODE:
-                text = collapse(text)
-            _deliver(serializer, hook(Element(node, attributes), text, serializer.tags_around(node)), block)
+        if verbatim and not (tag in _CODE and node.css_first("math, pre") is not None):
+            if tag in _PREFORMATTED:
+                text = listings.verbatim(node)
+            else:
+                text = inlines.text_with_breaks(node)
+                if tag in _CODE:
+                    text = collapse(text)
+            _call(serializer, hook, node, attributes, text, block)
             return SKIP
         outer = serializer.flow
         if outer.indent >= serializer.limits.max_indent and (
@@ -211,20 +247,22 @@ def _handler(tag: str, hook: Hook, original: Handler | None) -> Handler:
             serializer.counters["blocks_flattened"] += 1
             serializer.flush()
             return lambda s: s.flush()
+        if not block and original is None and node.first_child is None:
+            _call(serializer, hook, node, attributes, "", block)
+            return SKIP
         space = serializer.space
-        kind = "cell" if tag in ("td", "th") else "line" if tag in _LINES or _HEADING.match(tag) else "hook"
         flow = serializer.push(kind, tag)
         flow.indent += tag in _INDENTED
         if not block:
             serializer.space = space
+        if kind == "hook":
             flow.in_cell = outer.in_cell
         inner = original(serializer, node, attributes) if original is not None else None
 
         def leave(s: Any) -> None:
             if inner is not None and inner is not SKIP:
                 inner(s)
-            text = _close(s, block)
-            _deliver(s, hook(Element(node, attributes), text, s.tags_around(node)), block)
+            _call(s, hook, node, attributes, _close(s, block), block)
 
         if inner is SKIP:
             leave(serializer)
@@ -232,6 +270,13 @@ def _handler(tag: str, hook: Hook, original: Handler | None) -> Handler:
         return leave
 
     return handler
+
+
+def _call(
+    serializer: Any, hook: Hook, node: Node, attributes: dict[str, Any], text: str, block: bool
+) -> None:
+    result = hook(serializer.converter, Element(node, attributes), text, serializer.tags_around(node))
+    _deliver(serializer, result, block)
 
 
 def _close(serializer: Any, block: bool) -> str:
@@ -302,11 +347,11 @@ def _deliver(serializer: Any, result: Any, block: bool) -> None:
 def hooks_of(converter: Any) -> frozenset[str]:
     """Return the names of the methods that ``converter`` has beside or instead of the base class's."""
     kind: Any = type(converter)
-    return _overridden(kind)
+    return hooks_of_class(kind)
 
 
 @functools.lru_cache(maxsize=64)
-def _overridden(converter: Any) -> frozenset[str]:
+def hooks_of_class(converter: Any) -> frozenset[str]:
     """Return the names of the ``convert_*`` methods, and ``escape``, that a class has beside or instead of the base's."""
     base = next(kind for kind in converter.__mro__ if kind.__module__ == _BASE)
     return frozenset(
@@ -322,28 +367,16 @@ _BASE = "tootsie.curate.markdownify.converter"
 
 
 def bound(method: Callable[..., Any], *first: Any) -> Hook:
-    """Return ``method`` as it wants to be called: with ``parent_tags``, the older ``convert_as_inline``, or neither."""
-    way = _way(getattr(method, "__func__", method), len(first))
-    if way == "inline":
-        return lambda el, text, tags: method(*first, el, text, convert_as_inline="_inline" in tags)
-    if way == "named":
-        return lambda el, text, tags: method(*first, el, text, parent_tags=tags)
-    if way == "third":
-        return lambda el, text, tags: method(*first, el, text, tags)
-    return lambda el, text, tags: method(*first, el, text)
-
-
-@functools.lru_cache(maxsize=1024)
-def _way(function: Callable[..., Any], first: int) -> str:
-    parameters = inspect.signature(function).parameters
+    """Return a method of a class as it wants to be called: with ``parent_tags``, the older ``convert_as_inline``, or neither."""
+    parameters = inspect.signature(method).parameters
     kinds = {parameter.kind for parameter in parameters.values()}
     if "convert_as_inline" in parameters and "parent_tags" not in parameters:
-        return "inline"
+        return lambda own, el, text, tags: method(own, *first, el, text, convert_as_inline="_inline" in tags)
     if "parent_tags" in parameters or inspect.Parameter.VAR_KEYWORD in kinds:
-        return "named"
-    if inspect.Parameter.VAR_POSITIONAL in kinds or len(parameters) > 3 + first:
-        return "third"
-    return "neither"
+        return lambda own, el, text, tags: method(own, *first, el, text, parent_tags=tags)
+    if inspect.Parameter.VAR_POSITIONAL in kinds or len(parameters) > 3 + len(first):
+        return lambda own, el, text, tags: method(own, *first, el, text, tags)
+    return lambda own, el, text, tags: method(own, *first, el, text)
 
 
 def _escape_hook(method: Callable[..., Any]) -> Callable[[str, set[str]], str]:
