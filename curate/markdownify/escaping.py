@@ -36,6 +36,7 @@ _ESCAPE = re.compile("|".join(pattern for patterns in ESCAPES.values() for patte
 _ESCAPE_IN_LINK = re.compile(r"[\[\]]|" + _ESCAPE.pattern)
 _ENTITY = re.compile(ENTITY)
 _IN_TITLE = re.compile(r'[\\"]|' + ENTITY)
+_PLAIN_TITLE = re.compile(r"(?! )(?:[^\s\\\"&]| (?! |$))+")
 _LINE_START = re.compile(
     r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|([-=_*])(?=(?:\1| )*$)|~~~|(?=\d{1,9}[.)](?:\s|$)))"
 )
@@ -110,6 +111,8 @@ def title_suffix(title: str | None) -> str:
     """Write a link title with its leading space; empty without one."""
     if not title or not title.strip():
         return ""
+    if _PLAIN_TITLE.fullmatch(title):
+        return f' "{title}"'
     lines = re.sub(r"[ \t\f]+", " ", title.replace("\r", "").strip(" \t\f")).split("\n")
     escaped = _IN_TITLE.sub(r"\\\g<0>", "\n".join(line.strip(" ") for line in lines))
     # A backslash before the closing mark: cmark-gfm would go on to the next one.

@@ -73,10 +73,10 @@ class Footnotes:
         if self._targets is None:
             nodes = root.css(_PLACES) if root is not None else []
             self._targets = frozenset(node.attributes.get("id") or "" for node in nodes) - {""}
-        for key in (href[1:], unquote(href[1:])):
-            if key in self._targets:
-                return key
-        return None
+        key = href[1:]
+        if key not in self._targets and "%" in key:
+            key = unquote(key)
+        return key if key in self._targets else None
 
     def is_text(self, key: str | None) -> bool:
         """Return whether the element with this id is the text of a footnote that a link of a web page mentioned."""

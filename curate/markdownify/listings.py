@@ -30,6 +30,17 @@ _NOT_LANGUAGES = frozenset(
 )
 _NUMBER_CLASSES = frozenset(("linenos", "lineno", "linenodiv", "line-numbers-rows", "gutter", "lnt", "ln"))
 _BLOCK_LINES = frozenset(("div", "p", "li", "tr"))
+_NOT_PLAIN = ", ".join(
+    [
+        "br",
+        "script",
+        "style",
+        "template",
+        *sorted(_BLOCK_LINES),
+        *(f".{name}" for name in sorted(_NUMBER_CLASSES)),
+    ]
+)
+"""Selects what is not shown as its text alone."""
 
 
 def language_of(node: Node, attributes: dict[str, Any]) -> str:
@@ -67,6 +78,8 @@ def _info(name: str) -> str:
 
 def verbatim(node: Node) -> str:
     """Return the text below ``node`` as it would be shown in a ``pre``: line breaks kept, line numbers left out."""
+    if node.css_first(_NOT_PLAIN) is None:
+        return node.text(deep=True) or ""
     parts: list[str] = []
     current = node.first_child
     depth = 0

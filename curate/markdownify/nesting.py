@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import string
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -103,7 +104,7 @@ _SHORT = 1 << 12
 """Bytes of a page too short for its attributes to matter."""
 
 # Tags are told apart by the eight bytes that follow their "<", as one integer: a page has too many for a loop.
-_BYTE, _PAIR, _LOWER = np.uint64(0xFF), np.uint64(0xFFFF), np.uint64(0x2020202020202020)
+_BYTE, _LOWER = np.uint64(0xFF), np.uint64(0x2020202020202020)
 _NAME_END = np.isin(np.arange(256), list(b"\t\n\f\r />"))
 _LETTER = np.isin(np.arange(256), list(map(ord, string.ascii_letters)))
 _SURELY_FORMATTING, _MAYBE_FORMATTING, _MAYBE_VOID = 1, 2, 4
@@ -124,39 +125,44 @@ def _pairs() -> npt.NDArray[np.uint8]:
 
 
 _PAIRS = _pairs()
+_BEFORE = np.array([-1])
 
 
 def is_deep(page: bytes, max_depth: int) -> bool:
     """Return whether ``page`` may nest deeper than ``max_depth`` or leave many formatting elements open; linear."""
-    if len(page) > _SHORT and _has_long_tag(page):
-        return True
     if len(page) < _SMALL:
         tags = page.count(b"<")
         if tags <= MAX_UNCLOSED or tags - page.count(b"</") <= MAX_UNCLOSED:
-            return False
+            return len(page) > _SHORT and _has_long_tag(np.frombuffer(page, np.uint8), page)
     padded = page + bytes(9)
-    start = (np.frombuffer(padded, np.uint8) == ord("<")).nonzero()[0] + 1
-    words = np.ndarray((len(page) + 1,), "<u8", buffer=padded, strides=(1,)).take(start)
-    first = (words & _BYTE).astype(np.uint8)
+    codes = np.frombuffer(padded, np.uint8)
+    if len(page) > _SHORT and _has_long_tag(codes[: len(page)], page):
+        return True
+    names = (codes == ord("<")).nonzero()[0] + 1
+    first = codes[names]
     ends = first == ord("/")
     tags = _LETTER[first] | ends
-    words, ends = words[tags], ends[tags]
-    words = np.where(ends, words >> np.uint64(8), words)
-    kind = _PAIRS[words & _PAIR]
+    names, ends = names[tags], ends[tags]
+    names += ends
+    kind = _PAIRS[_view(padded, "<u2")[names]]
     steps = np.where(ends, np.int8(-1), np.int8(1))
-    if _peak(steps) > max_depth:
-        candidates = (((kind & _MAYBE_VOID) != 0) & ~ends).nonzero()[0]
+    if len(steps) > max_depth and _peak(steps) > max_depth:
+        voids = (((kind & _MAYBE_VOID) != 0) & ~ends).nonzero()[0]
         nesting = steps.copy()
-        nesting[candidates[_named(words[candidates], _VOID)]] = 0
+        nesting[voids[_named(_view(padded, "<u8")[names[voids]], _VOID)]] = 0
         if _peak(nesting) > max_depth:
             return True
     formatting = (kind & _SURELY_FORMATTING) != 0
-    candidates = (kind & _MAYBE_FORMATTING).nonzero()[0]
-    opened = len(candidates) - int(ends[candidates].sum())
-    if _peak(steps[formatting]) + opened <= MAX_UNCLOSED:
+    others = (kind & _MAYBE_FORMATTING).nonzero()[0]
+    if _peak(steps[formatting]) + np.count_nonzero(~ends[others]) <= MAX_UNCLOSED:
         return False
-    formatting[candidates] = _named(words[candidates], _FORMATTING)
+    formatting[others] = _named(_view(padded, "<u8")[names[others]], _FORMATTING)
     return _peak(steps[formatting]) > MAX_UNCLOSED
+
+
+def _view(padded: bytes, kind: str) -> npt.NDArray[Any]:
+    """Return the integer that begins at each byte of a page with nine bytes of padding."""
+    return np.ndarray((len(padded) - 8,), kind, buffer=padded, strides=(1,))
 
 
 def _named(words: npt.NDArray[np.uint64], names: frozenset[str]) -> npt.NDArray[np.bool_]:
@@ -178,11 +184,9 @@ def _peak(steps: npt.NDArray[np.int8]) -> int:
     return int((level - lowest).max(initial=0))
 
 
-def _has_long_tag(page: bytes) -> bool:
-    if len(page) < _SMALL and max(map(len, page.split(b">"))) <= _LONG_TAG:
-        return False
-    closed = (np.frombuffer(page, np.uint8) == ord(">")).nonzero()[0]
-    edges = np.concatenate(([-1], closed, [len(page)]))
+def _has_long_tag(codes: npt.NDArray[np.uint8], page: bytes) -> bool:
+    closed = (codes == ord(">")).nonzero()[0]
+    edges = np.concatenate((_BEFORE, closed, [len(page)]))
     for index in (edges[1:] - edges[:-1] > _LONG_TAG).nonzero()[0].tolist():
         end = int(edges[index + 1])
         start = page.find(b"<", int(edges[index]) + 1, end)

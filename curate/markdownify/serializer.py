@@ -75,16 +75,15 @@ class Serializer:
         parents: list[Node] = []
         leaves: list[Leave | None] = []
         while node is not None:
-            tag = node.tag
+            content = node.text_content
             leave: Any = SKIP
-            if tag == "-text":
-                content = node.text_content
+            if content is not None:
                 if not content.isspace() or content.strip(HTML_SPACE):
                     text(content)
                 elif not self.space:
                     self.parts.append(" ")
                     self.space = True
-            elif tag is not None and tag[0] != "-":  # A processing instruction has no tag.
+            elif (tag := node.tag) is not None and tag[0] != "-":  # A processing instruction has no tag.
                 attributes = node.attributes
                 leave = PASS
                 if "class" in attributes:

@@ -16,6 +16,7 @@ from tootsie.curate.markdownify.inlines import is_hidden
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
 
 MAX_SPAN = 65534
+_COUNT = re.compile(r"\s*(\d{1,9})", re.ASCII)
 _ALIGN = re.compile(r"text-align\s*:\s*(left|right|center)", re.IGNORECASE)
 _LTX_ALIGN = re.compile(r"ltx_align_(left|right|center)\b")
 _FORMULA_ATTRIBUTES = ("alttext", "alt", "data-entry", "data-mathml")
@@ -231,7 +232,9 @@ def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
 
 
 def _span(value: str | None, zero: int = 1) -> int:
-    match = re.match(r"\s*(\d{1,9})", value or "", re.ASCII)
+    if not value:
+        return 1
+    match = _COUNT.match(value)
     if match is None:
         return 1
     number = int(match.group(1))
