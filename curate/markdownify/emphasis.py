@@ -20,6 +20,11 @@ _KINDS = {edge: kind for kind, edges in EDGES.items() for edge in edges}
 _OPENING = frozenset(opening for opening, _ in EDGES.values())
 _LENGTHS = {"em": 1, "strong": 2, "del": 2}
 _REPEATED = re.compile("\ud801\ud800|\ud803\ud802|\ud805\ud804")
+_BESIDE_WORDS = re.compile(
+    "[\ud800\ud802\ud804](?=[^\\W_])|(?<=[^\\W_])[\ud801\ud803\ud805](?![\ud800-\ud805])"
+)
+"""Edges that the first delimiter says whatever is outside: a word begins or ends inside, and no other edge touches."""
+_STARS = {edge: "~~" if kind == "del" else "*" * _LENGTHS[kind] for edge, kind in _KINDS.items()}
 _SPACE, _PUNCTUATION, _OTHER = 1, 2, 4
 
 
@@ -52,6 +57,9 @@ def resolve(text: str, delimiters: str = "*_") -> str:
     """
     pieces = _EDGE.split(text)
     texts, edges = pieces[::2], pieces[1::2]
+    if delimiters[0] == "*" and len(_BESIDE_WORDS.findall(text)) == len(edges) and not _nests(edges):
+        pieces[1::2] = [_STARS[edge] for edge in edges]
+        return "".join(pieces)
     elements: list[_Element] = []
     owner: list[_Element] = []
     current: _Element | None = None
@@ -81,6 +89,20 @@ def resolve(text: str, delimiters: str = "*_") -> str:
             written.append(f"<{element.kind}>" if element.open == index else f"</{element.kind}>")
         written.append(texts[index + 1])
     return "".join(written)
+
+
+def _nests(edges: list[str]) -> bool:
+    """Return whether an element is within one of its kind."""
+    around: set[str] = set()
+    for edge in edges:
+        kind = _KINDS[edge]
+        if edge not in _OPENING:
+            around.discard(kind)
+        elif kind in around:
+            return True
+        else:
+            around.add(kind)
+    return False
 
 
 def _before(texts: list[str], edges: list[str]) -> list[int]:
