@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from tootsie.curate.markdownify import formulas
 from tootsie.curate.markdownify.escaping import collapse
-from tootsie.curate.markdownify.serializer import SKIP, Node, Serializer, text_of
+from tootsie.curate.markdownify.mathml import escape_tex
+from tootsie.curate.markdownify.serializer import SKIP, Node, Serializer
 
 _MATH_START = "<math"
 _MATH_END = re.compile("</math>")
+_PUNCTUATION = re.compile(r"[.,;:!?]+")
+_WORD = re.compile(r"[^\W\d_]{2}")
+_BLOCK = re.compile(r"[-+*>#=|~`]|\d+[.)]|<|$")
 _NUMBER = re.compile(r"^\s*\((.*)\)\s*$", re.DOTALL)
 
 
@@ -54,54 +59,71 @@ def _end_of_tag(html: str, start: int, limit: int) -> int:
         position = close + 1
 
 
+@dataclass
+class _Line:
+    """One row of an equation table."""
+
+    cells: list[str]
+    """TeX of its cells, in order; empty ones at the end left out."""
+    number: str
+    """Its number without brackets, as TeX text."""
+    prose: Node = None
+    """The cell of a row of text between the equations (``\\intertext``)."""
+
+
 def equation_table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``equation``, ``align``, ``eqnarray``, ``gather``: one display formula with its numbers as ``\\tag``."""
-    rows, between = _equation_rows(node)
-    if not rows:
+    lines = _lines(node)
+    if not lines:
         return None
-    if between:
-        return None if not _emit_with_text(serializer, rows) else SKIP
-    serializer.counters["equation_groups" if len(rows) > 1 else "equations"] += 1
-    _emit(serializer, rows)
+    group: list[_Line] = []
+    for line in lines:
+        if line.prose is None:
+            group.append(line)
+            continue
+        _emit(serializer, group)
+        group = []
+        serializer.counters["equation_texts"] += 1
+        serializer.flush()
+        serializer.walk(line.prose)
+        serializer.flush()
+    _emit(serializer, group)
     return SKIP
 
 
-def _emit_with_text(serializer: Serializer, rows: list[tuple[list[str], str, str]]) -> bool:
-    group: list[tuple[list[str], str, str]] = []
-    for cells, number, text in [*rows, ([], "", "")]:
-        if text or not (cells or number):
-            if group:
-                serializer.counters["equation_groups"] += 1
-                _emit(serializer, group)
-                group = []
-            if text:
-                serializer.flush()
-                serializer.text(text)
-                serializer.flush()
-        else:
-            group.append((cells, number, text))
-    return True
-
-
-def _emit(serializer: Serializer, rows: list[tuple[list[str], str, str]]) -> None:
-    numbers = [number for _, number, _ in rows if number]
-    if len(rows) == 1:
-        cells, number, _ = rows[0]
-        tex = " ".join(cells)
-        serializer.counters["equation_numbers"] += bool(number)
-        serializer.formula(tex + (f" \\tag{{{number}}}" if number else ""), True)
+def _emit(serializer: Serializer, lines: list[_Line]) -> None:
+    if not lines:
         return
-    aligned = any(len(cells) > 1 for cells, _, _ in rows)
-    lines = []
-    single = len(numbers) <= 1
-    for cells, number, _ in rows:
-        line = _align(cells) if aligned else "".join(cells)
-        lines.append(line + (f" \\tag{{{number}}}" if number and not single else ""))
+    numbers = [line.number for line in lines if line.number]
+    serializer.counters["equation_groups" if len(lines) > 1 else "equations"] += 1
     serializer.counters["equation_numbers"] += len(numbers)
+    if len(lines) == 1:
+        tex = " ".join(cell for cell in lines[0].cells if cell)
+        serializer.formula(tex + _tag(lines[0].number), True)
+        return
+    aligned = any(len(line.cells) > 1 for line in lines)
+    single = len(numbers) <= 1
+    rows = [
+        (_align(line.cells) if aligned else "".join(line.cells)) + ("" if single else _tag(line.number))
+        for line in lines
+    ]
     name = ("aligned" if aligned else "gathered") if single else ("align*" if aligned else "gather*")
-    body = " \\\\\n".join(lines)
-    tag = f" \\tag{{{numbers[0]}}}" if single and numbers else ""
+    body = rows[0] + "".join(f" \\\\{_line_end(row)}{row}" for row in rows[1:])
+    tag = _tag(numbers[0]) if single and numbers else ""
     serializer.formula(f"\\begin{{{name}}}\n{body}\n\\end{{{name}}}{tag}", True)
+
+
+def _tag(number: str) -> str:
+    return f" \\tag{{{number}}}" if number else ""
+
+
+def _line_end(following: str) -> str:
+    """Return what separates two rows: a line break, unless Markdown would read the next line as a block of its own.
+
+    An opening bracket would be read as the optional argument of the line end.
+    """
+    text = following.lstrip(" ")
+    return " {}" if text.startswith("[") else " " if _BLOCK.match(text) else "\n"
 
 
 def _align(cells: list[str]) -> str:
@@ -111,58 +133,81 @@ def _align(cells: list[str]) -> str:
     return " & ".join(cells).rstrip(" &") if len(cells) != 2 else f"{cells[0]} &{cells[1]}"
 
 
-def _equation_rows(table: Node) -> tuple[list[tuple[list[str], str, str]], bool]:
-    """Return ``(cells, number, text)`` for each row, and whether text stands between the rows."""
-    rows: list[tuple[list[str], str, str]] = []
-    between = False
-    for line in table.css("tr"):
-        cells: list[str] = []
-        number = text = ""
-        entry = line.first_child
+def _lines(table: Node) -> list[_Line]:
+    lines: list[_Line] = []
+    for row in table.css("tr"):
+        line = _Line([], "")
+        entry = row.first_child
         while entry is not None:
-            if entry.tag == "td":
-                name = entry.attributes.get("class") or ""
-                if "ltx_eqn_eqno" in name:
-                    match = _NUMBER.match(text_of(entry))
-                    number = match.group(1) if match else text_of(entry)
-                elif "padleft" in name or "padright" in name:
-                    pass
-                else:
-                    tex, outside = _cell_formula(entry)
-                    if outside and not tex:
-                        text = outside
-                    elif outside:
-                        tex = f"{tex} \\text{{{outside}}}"
-                    cells.append(tex)
+            name = (entry.attributes.get("class") or "") if entry.tag == "td" else "padleft"
+            if "ltx_eqn_eqno" in name:
+                line.number = line.number or _number(entry)
+            elif "padleft" not in name and "padright" not in name:
+                tex, outside = _cell_formula(entry)
+                if _is_prose(entry, tex, outside):
+                    line.prose = entry
+                elif _PUNCTUATION.fullmatch(outside) is not None:
+                    tex += outside
+                elif outside:
+                    tex = f"{tex} \\text{{{escape_tex(outside)}}}".lstrip(" ")
+                line.cells.append(tex)
             entry = entry.next
-        while cells and not cells[-1]:
-            cells.pop()
-        if text and any(cells):
-            cells.append(f"\\text{{{text}}}")
-            text = ""
-        between = between or bool(text)
-        if cells or number or text:
-            rows.append((cells, number, text))
-    return rows, between
+        while line.cells and not line.cells[-1]:
+            line.cells.pop()
+        if line.prose is not None and sum(map(bool, line.cells)) > 1:
+            line.prose = None  # a remark beside an equation
+        if line.cells or line.number or line.prose is not None:
+            lines.append(line)
+    return lines
+
+
+def _is_prose(entry: Node, tex: str, outside: str) -> bool:
+    """Return whether a cell holds running text: words, and nothing else or across the columns."""
+    if _WORD.search(outside) is None:
+        return False
+    attributes = entry.attributes
+    wide = "colspan" in attributes or "white-space:normal" in (attributes.get("style") or "").replace(" ", "")
+    return wide or not tex
+
+
+def _number(entry: Node) -> str:
+    """Return an equation number without its brackets, formulas in it as ``$…$``."""
+    parts: list[str] = []
+    node = entry.first_child
+    depth = 0
+    while node is not None:
+        child = None
+        if node.tag == "-text":
+            parts.append(escape_tex(node.text_content or ""))
+        elif node.tag == "math":
+            parts.append(f"${formulas.tex_of_math(node, node.attributes)[0]}$")
+        else:
+            child = node.first_child
+        if child is not None:
+            node, depth = child, depth + 1
+            continue
+        while depth and node.next is None:
+            node, depth = node.parent, depth - 1
+        node = node.next
+    text = collapse("".join(parts)).strip(" ")
+    match = _NUMBER.match(text)
+    return match.group(1) if match else text
 
 
 def _cell_formula(entry: Node) -> tuple[str, str]:
     parts: list[str] = []
-    for element in entry.css("math"):
-        tex, _ = formulas.tex_of_math(element, element.attributes)
-        parts.append(formulas.strip_style(tex))
-    outside = collapse("".join(part for part in _text_outside_math(entry))).strip(" ")
-    return " ".join(part for part in parts if part), outside
-
-
-def _text_outside_math(entry: Node) -> list[str]:
-    found: list[str] = []
+    outside: list[str] = []
     for node in entry.traverse(include_text=True):
-        if node.tag != "-text" or not (node.text_content or "").strip():
-            continue
-        parent = node.parent
-        while parent is not None and parent.tag not in ("td", "math", "annotation"):
-            parent = parent.parent
-        if parent is not None and parent.tag == "td":
-            found.append(node.text_content)
-    return found
+        if node.tag == "math":
+            tex, _ = formulas.tex_of_math(node, node.attributes)
+            parts.append(formulas.strip_style(tex))
+        elif node.tag == "-text" and (node.text_content or "").strip() and not _in_math(node):
+            outside.append(node.text_content)
+    return " ".join(part for part in parts if part), collapse("".join(outside)).strip(" ")
+
+
+def _in_math(node: Node) -> bool:
+    parent = node.parent
+    while parent is not None and parent.tag not in ("td", "math"):
+        parent = parent.parent
+    return parent is not None and parent.tag == "math"

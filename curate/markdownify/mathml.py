@@ -159,8 +159,12 @@ def _characters(text: str, variant: str) -> str:
 
 
 def _text(text: str, command: str = "text") -> str:
-    escaped = "".join(_TEXT.get(character, character) for character in text.replace("\u00a0", " "))
-    return f"\\{command}{{{escaped}}}"
+    return f"\\{command}{{{escape_tex(text)}}}"
+
+
+def escape_tex(text: str) -> str:
+    """Write characters of text so that TeX prints them."""
+    return "".join(_TEXT.get(character, character) for character in text.replace("\u00a0", " "))
 
 
 # -- rows
