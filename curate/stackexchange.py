@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tootsie.curate.corpus import Corpus, Dropped, Kept, Outcome, Pending, Record, Unit
 from tootsie.curate.stackexchange_index import number_of
 from tootsie.curate.stackexchange_layout import TEMPLATES, Layout, Template, draw
-from tootsie.curate.stackexchange_math import Delimiters, delimiters_of
+from tootsie.curate.stackexchange_math import delimiters_of
 from tootsie.curate.stackexchange_post import page_of, values_of_comment, values_of_post
 from tootsie.curate.stackexchange_records import SiteReader
 from tootsie.curate.stackexchange_thread import (
@@ -94,7 +94,7 @@ class StackExchange(Corpus):
                 threads.setdefault(record.key, Thread()).add_comment(record.head, self.max_document_bytes)
                 yield Dropped("comment", record.key, show=False)
             elif "duplicate" in record.head:
-                threads.setdefault(record.key, Thread()).duplicates.append(record.head["duplicate"])
+                threads.setdefault(record.key, Thread()).add_duplicate(record.head["duplicate"])
                 yield Dropped("link to a duplicate", record.key, show=False)
             else:
                 yield _no_post(record)
@@ -165,8 +165,7 @@ class StackExchange(Corpus):
             source = sum(len(post.body) for post in posts)
             yield Kept(document, {name: count for name, count in counters.items() if count}, source)
 
-        plain = delimiters_of(question.head["site"]) is Delimiters.PLAIN
-        options = {"profile": "stackexchange", "dollars": "all" if plain else "strict"}
+        options = {"profile": "stackexchange", "dollars": delimiters_of(question.head["site"]).dollars}
         yield Pending(key, pages, options, finish, metadata, records=len(posts))
 
     def _scores_of(self, key: str, counters: Counter[str]) -> str:

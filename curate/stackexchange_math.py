@@ -1,7 +1,7 @@
 r"""Which dollars of a post are formulas: it depends on the site.
 
 Sites with MathJax read ``$…$``; those on which dollars are more often money or programs read ``\$…\$``. Both read ``$$…$$``. On
-all other sites a dollar is a dollar; what looks like a formula all the same (by Pandoc's rule) is taken for one.
+sites about programs and systems a dollar is a dollar. Where it is not known, what looks like a formula by Pandoc's rule is one.
 
 Source: the ``markdown_extensions`` of sites in the Stack Exchange API; https://codegolf.meta.stackexchange.com for ``\$``.
 """
@@ -19,10 +19,17 @@ _PLAIN = """
     philosophy physics proofassistants psychology puzzling quant quantumcomputing robotics scicomp space stats
     """
 _ESCAPED = "codegolf codereview electronics rpg"
+_NONE = """
+    android apple askubuntu civicrm craftcms dba devops drupal elementaryos emacs expressionengine joomla magento
+    salesforce serverfault sharepoint sitecore sqa stackapps stackoverflow superuser tex tridion unix vi webapps webmasters
+    wordpress
+    """
 PLAIN = frozenset([*_PLAIN.split(), SAMPLE])
 """Sites that write ``$…$``."""
 ESCAPED = frozenset(_ESCAPED.split())
 r"""Sites that write ``\$…\$``."""
+NONE = frozenset(_NONE.split())
+"""Sites without MathJax on which dollars are variables of shells and templates."""
 
 _CODE = re.compile(r"(</?(?:pre|code)\b)")
 _SPAN = re.compile(r"(`[^`]*`)")
@@ -36,16 +43,29 @@ class Delimiters(StrEnum):
     """``$…$``, always."""
     ESCAPED = "escaped"
     r"""``\$…\$``."""
+    NONE = "none"
+    """Not at all."""
     DOUBTFUL = "doubtful"
-    """Where it looks like one."""
+    """Not known: where it looks like one."""
+
+    @property
+    def dollars(self) -> str:
+        """The converter's option ``dollars`` for such a site; see :func:`with_plain_delimiters`."""
+        return {"plain": "all", "none": "none"}.get(self.value, "strict")
 
 
 def delimiters_of(host: str) -> Delimiters:
     """Return how formulas are written on a site or its meta site."""
-    name = host.split(".")[1 if host.startswith("meta.") and not host.startswith("meta.stack") else 0]
-    if name in PLAIN:
-        return Delimiters.PLAIN
-    return Delimiters.ESCAPED if name in ESCAPED else Delimiters.DOUBTFUL
+    labels = host.split(".")
+    name = labels[1] if labels[0] == "meta" and host != "meta.stackexchange.com" else labels[0]
+    for names, delimiters in (
+        (PLAIN, Delimiters.PLAIN),
+        (ESCAPED, Delimiters.ESCAPED),
+        (NONE, Delimiters.NONE),
+    ):
+        if name in names:
+            return delimiters
+    return Delimiters.DOUBTFUL
 
 
 def with_plain_delimiters(text: str, *, html: bool) -> str:

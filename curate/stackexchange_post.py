@@ -38,9 +38,10 @@ def typed(text: str, site: str) -> str:
     return with_plain_delimiters(text, html=False) if delimiters_of(site) is Delimiters.ESCAPED else text
 
 
-def inline(text: str) -> str:
-    """Return plain text as inline Markdown on one line; formulas stay as they are written."""
-    pieces = _FORMULAS.split(" ".join(text.split()))
+def inline(text: str, *, formulas: bool = True) -> str:
+    """Return plain text as inline Markdown on one line; ``formulas`` stay as they are written."""
+    flat = " ".join(text.split())
+    pieces = _FORMULAS.split(flat) if formulas else [flat]
     line = "".join(piece if index % 2 else escape_text(piece) for index, piece in enumerate(pieces))
     return _CLOSING.sub(r"\\\g<0>", line)
 
@@ -121,9 +122,10 @@ def values_of_post(
       tags: whether tags are shown.
       scores: ``before``, ``after`` or empty.
     """
-    site, identity = post.head["site"], post.head["Id"]
+    site, identity, title = post.head["site"], post.head["Id"], question.head.get("Title", "")
+    formulas = delimiters_of(site) is not Delimiters.NONE
     return {
-        "title": inline(typed(question.head.get("Title", ""), site)) or f"Question {question.head['Id']}",
+        "title": inline(typed(title, site), formulas=formulas) or f"Question {question.head['Id']}",
         "score_before": str(score_of(post)) if scores == "before" else "",
         "score_after": str(score_of(post)) if scores == "after" else "",
         "author": inline(post.head.get("author") or "") if authors else "",

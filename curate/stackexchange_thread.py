@@ -12,7 +12,9 @@ from tootsie.curate.stackexchange_post import attribution, comment_attribution, 
 
 QUESTION, ANSWER = "1", "2"
 MAX_POSTS = 50_000
-"""Answers of a thread. The longest real ones have some hundreds; what has more would not fit into memory."""
+"""Posts, or comments, of a thread. The longest real ones have some hundreds; what has many more does not fit into memory."""
+MAX_DUPLICATES = 100
+"""Questions that one may be a duplicate of; further ones are not named."""
 WIKI_TYPES = ("3", "4", "5", "7", "8")
 """Post types of tag wikis, their excerpts, and other pages that are neither question nor answer."""
 
@@ -28,6 +30,8 @@ class Thread:
     """Questions that this one was closed as a duplicate of."""
     rows: int = 0
     """Questions and answers so far."""
+    remarks: int = 0
+    """Comments so far."""
     size: int = 0
     """Bytes of their bodies, and of the comments."""
     excess: str = ""
@@ -56,14 +60,22 @@ class Thread:
 
     def add_comment(self, head: dict[str, Any], limit: int) -> None:
         """Take a comment."""
+        self.remarks += 1
         self._grow(len(head["text"]), limit)
         if not self.excess:
             self.comments.setdefault(head["comment"], []).append(head)
 
+    def add_duplicate(self, question: str) -> None:
+        """Take a link to the question that this one duplicates."""
+        if len(self.duplicates) < MAX_DUPLICATES:
+            self.duplicates.append(question)
+
     def _grow(self, size: int, limit: int) -> None:
         self.size += size
-        if self.rows > MAX_POSTS:
-            self.excess = f"more than {MAX_POSTS:,} posts in one thread"
+        if max(self.rows, self.remarks) > MAX_POSTS:
+            self.excess = (
+                f"more than {MAX_POSTS:,} {'posts' if self.rows > MAX_POSTS else 'comments'} in one thread"
+            )
         elif self.size > limit:
             self.excess = (
                 f"a thread of {self.size:,} bytes and more, the limit is {limit:,} (--max-document-bytes)"

@@ -441,7 +441,10 @@ def test_formulas_are_those_of_the_site(curate, tmp_path: Path) -> None:
         "# On $z_1$ and \\$5\n\nSet \\$HOME_A and \\$B_C, $x_1$, $y_2$.\n\n**Comments**\n\n- as $w_1$\n"
     )
     assert "Set \\$HOME_A and \\$B_C, " in text("unix.stackexchange.com")
-    assert "$y_2$." in text("unix.stackexchange.com")
+    assert "\\$y_2\\$." in text("unix.stackexchange.com")
+    doubtful = text("some.stackexchange.com")
+    assert "Set \\$HOME_A and \\$B_C, " in doubtful
+    assert "$y_2$." in doubtful
 
 
 LAYOUT = [

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from tootsie.curate.stackexchange_math import ESCAPED, PLAIN, Delimiters, delimiters_of, with_plain_delimiters
+from tootsie.curate.stackexchange_math import (
+    ESCAPED,
+    NONE,
+    PLAIN,
+    Delimiters,
+    delimiters_of,
+    with_plain_delimiters,
+)
 from tootsie.curate.stackexchange_sites import OWN_HOSTS, SAMPLE, SITES
 
 
@@ -14,10 +21,12 @@ from tootsie.curate.stackexchange_sites import OWN_HOSTS, SAMPLE, SITES
         ("mathoverflow.net", Delimiters.PLAIN),
         ("meta.mathoverflow.net", Delimiters.PLAIN),
         ("electronics.stackexchange.com", Delimiters.ESCAPED),
-        ("stackoverflow.com", Delimiters.DOUBTFUL),
-        ("meta.stackoverflow.com", Delimiters.DOUBTFUL),
+        ("stackoverflow.com", Delimiters.NONE),
+        ("meta.stackoverflow.com", Delimiters.NONE),
         ("meta.stackexchange.com", Delimiters.DOUBTFUL),
-        ("unix.stackexchange.com", Delimiters.DOUBTFUL),
+        ("unix.meta.stackexchange.com", Delimiters.NONE),
+        ("ru.stackoverflow.com", Delimiters.DOUBTFUL),
+        ("brandnew.stackexchange.com", Delimiters.DOUBTFUL),
     ],
 )
 def test_delimiters_of(host: str, delimiters: Delimiters) -> None:
@@ -25,8 +34,8 @@ def test_delimiters_of(host: str, delimiters: Delimiters) -> None:
 
 
 def test_the_tables_name_sites() -> None:
-    assert {SAMPLE} | SITES | OWN_HOSTS.keys() >= PLAIN | ESCAPED
-    assert not PLAIN & ESCAPED
+    assert {SAMPLE} | SITES | OWN_HOSTS.keys() >= PLAIN | ESCAPED | NONE
+    assert len(PLAIN | ESCAPED | NONE) == len(PLAIN) + len(ESCAPED) + len(NONE)
 
 
 @pytest.mark.parametrize(
