@@ -14,7 +14,7 @@ CODE = ("\ue002", "\ue003")
 _MARKS = re.compile("[\ue000-\ue003]")
 _SPANS = re.compile("\ue000[^\ue001]*\ue001|\ue002[^\ue003]*\ue003")
 _MATH_SPANS = re.compile("\ue000[^\ue001]*\ue001")
-_SPACE = re.compile(r"\s+")
+_SPACE = re.compile(r"[\s\u200b]+")
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORDS = re.compile(rf"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}_])\w)+|[^\w\s]|_")
 _CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*\r?\n[ \t]*")
@@ -86,8 +86,8 @@ def clean(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the words and symbols of running text, formulas and code left out; an ideograph is a word."""
-    return _WORDS.findall(_SPANS.sub(" ", text))
+    """Return the words and symbols of running text; formulas, code and zero-width spaces left out, an ideograph is a word."""
+    return _WORDS.findall(_SPANS.sub(" ", text).replace("\u200b", ""))
 
 
 def bare(text: str) -> str:

@@ -86,6 +86,32 @@ def _reference_text(reader: SourceReader, element: Element) -> Walk:
     return reader.open_note() if key in reader.kept_notes else (False, None)
 
 
+def _raised(reader: SourceReader, element: Element) -> Walk:
+    """A raised question mark that is a link leads to help with a script: no text."""
+    link = element.node.first_child
+    mark = (
+        link is not None
+        and link.next is None
+        and link.tag == "a"
+        and collapse(link.text(deep=True) or "") == "?"
+    )
+    return not mark, None
+
+
+def _player(reader: SourceReader, element: Element) -> Walk | None:
+    """Brackets around a player: ``(listen)`` is nothing to read."""
+    text = collapse(element.node.text(deep=True) or "")
+    player = element.node.css_first(".haudio")
+    if player is None or text != f"({collapse(player.text(deep=True) or '')})":
+        return None
+    return False, None
+
+
+def _picture_of_signs(reader: SourceReader, element: Element) -> Walk | None:
+    """Hieroglyphs, chess, music: what the pictures show is not measured here, and the letters around them are no text."""
+    return (False, None) if element.node.css_first("img[alt]") is not None else None
+
+
 def add_page_title(reader: SourceReader) -> None:
     """Articles have their title in ``<title>`` alone, in pages of a skin with the site's name behind it."""
     if any(level == 1 for level, _, _, _ in reader.sections):
@@ -98,7 +124,10 @@ def add_page_title(reader: SourceReader) -> None:
         reader.sections.insert(0, (1, title, 0, 0))
 
 
+TAG_RULES: dict[str, Rule] = {"sup": _raised}
 CLASS_RULES: dict[str, Rule] = {
+    "nowrap": _player,
+    **dict.fromkeys(("mw-hiero-outer", "mw-hiero-table", "chess-board", "mw-ext-score"), _picture_of_signs),
     "mw-ref": _citation,
     "reference": _citation,
     "references": _reference_list,

@@ -77,13 +77,19 @@ OMISSIONS = (
     Omission(
         "maintenance",
         (".ambox", ".tmbox", ".ombox", ".cmbox", ".fmbox", ".mbox-small", ".stub", ".metadata", ".bandeau-container",
-         ".bandeau-article", ".Template-Fact", ".Inline-Template"),
+         ".bandeau-article", ".Template-Fact", ".Inline-Template", ".cs1-visible-error", ".cs1-hidden-error", ".cs1-maint"),
         WIKIPEDIA,
     ),
-    Omission("pointers above an article", (".hatnote", ".dablink", ".rellink"), WIKIPEDIA),
+    Omission(
+        "pointers to other articles",
+        (".hatnote", ".dablink", ".rellink", "div[role=navigation]", "span[role=navigation]", "nav[role=navigation]"),
+        WIKIPEDIA,
+    ),
+    Omission("pins of maps", (".geobox",), WIKIPEDIA),
     Omission(
         "links for editors",
-        (".mw-editsection", ".pcs-edit-section-link-container", ".pcs_edit_section_link_container"),
+        (".mw-editsection", ".navigation-only", ".pcs-edit-section-link-container", ".pcs_edit_section_link_container",
+         "a[href*='action=edit']:not([href*='redlink=1'])"),
         WIKIPEDIA,
     ),
     Omission("not for print", (".noprint",), WIKIPEDIA),

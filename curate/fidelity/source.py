@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dataclasses import replace
-
 from selectolax.lexbor import LexborHTMLParser
 
 from tootsie.curate.fidelity import html_rules, latexml_rules, mediawiki_rules
@@ -17,11 +15,13 @@ from tootsie.curate.fidelity.facts import Facts, clean
 from tootsie.curate.fidelity.source_reader import Rule, SourceReader
 from tootsie.curate.markdownify import nesting
 from tootsie.curate.markdownify.formulas import dollars_of
-from tootsie.curate.markdownify.formulas import dollars_of
 from tootsie.curate.markdownify.options import Options, Profile
 
 MAX_DEPTH = 256
 """Elements nested deeper are unwrapped before the page is parsed, or the parser's time would not be linear; their text stays."""
+TAG_RULES: dict[Profile, dict[str, Rule]] = {
+    Profile.WIKIPEDIA: html_rules.TAG_RULES | mediawiki_rules.TAG_RULES
+}
 CLASS_RULES: dict[Profile, dict[str, Rule]] = {
     Profile.ARXIV: latexml_rules.CLASS_RULES,
     Profile.WIKIPEDIA: mediawiki_rules.CLASS_RULES,
@@ -38,9 +38,9 @@ def read_source(html: str, options: Options) -> Facts:
         html, _ = nesting.flatten(html, MAX_DEPTH)
     parser = LexborHTMLParser(html)
     options = replace(options, dollars=dollars_of(options.dollars, html))
-    options = replace(options, dollars=dollars_of(options.dollars, html))
+    tags = TAG_RULES.get(options.profile, html_rules.TAG_RULES)
     reader = SourceReader(
-        parser, html, options, html_rules.TAG_RULES, CLASS_RULES.get(options.profile, html_rules.CLASS_RULES)
+        parser, html, options, tags, CLASS_RULES.get(options.profile, html_rules.CLASS_RULES)
     )
     if parser.root is None:
         return reader.finish()

@@ -103,9 +103,7 @@ class SourceReader:
         for omission in omissions.of(options):
             # A class that the page does not spell is not there; names of tags come in either case, and unwritten.
             possible = [
-                one
-                for one in omission.selectors
-                if "." not in one or max(_NAME.findall(one), key=len) in html
+                one for one in omission.selectors if one[0] != "." or max(_NAME.findall(one), key=len) in html
             ]
             for node in parser.css(", ".join(possible)) if possible else ():
                 self._left_out.setdefault(node.mem_id, omission.reason)

@@ -11,9 +11,10 @@ from typing import Any
 from tootsie.curate.markdownify import formulas
 from tootsie.curate.markdownify.blocks import container
 from tootsie.curate.markdownify.escaping import escape_text
-from tootsie.curate.markdownify.inlines import INLINE_TAGS, drop, transparent
+from tootsie.curate.markdownify.inlines import INLINE_TAGS, drop, link, transparent
 from tootsie.curate.markdownify.options import References
 from tootsie.curate.markdownify.serializer import HTML_SPACE, PASS, SKIP, Handler, Node, Serializer, text_of
+from tootsie.curate.markdownify.wikipedia_notations import NOTATION_CLASSES
 
 _FRACTIONS = frozenset(("frac", "sfrac", "bruch", "template-frac"))
 _NOTE_ID = re.compile(r"#cite_note-[^\s]+$")
@@ -168,15 +169,62 @@ def _span(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     if attributes.get("id") == "coordinates":
         serializer.counters["coordinates_dropped"] += 1
         return SKIP
+    if attributes.get("role") == "navigation":
+        serializer.counters["hatnotes_dropped"] += 1
+        return SKIP
     return transparent(serializer, node, attributes)
 
 
 def _box(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """A block, unless it belongs to the frame of a skin's page."""
+    """A block, unless it belongs to the frame of a skin's page, points elsewhere, or only holds a place."""
     if "id" in attributes and attributes["id"] in _FRAME:
         serializer.counters["navigation_dropped"] += 1
         return SKIP
+    if attributes.get("role") == "navigation":
+        serializer.counters["hatnotes_dropped"] += 1
+        return SKIP
+    if _is_blank(node):
+        serializer.flush()
+        serializer.counters["empty_elements_dropped"] += 1
+        return SKIP
     return container(serializer, node, attributes)
+
+
+def _is_blank(node: Node) -> bool:
+    """Return whether nothing stands below ``node`` but one text of zero-width spaces, as templates write to keep a line open."""
+    child = node.first_child
+    while child is not None and child.next is None and child.tag == "span":
+        child = child.first_child
+    if child is None or child.next is not None or child.tag != "-text":
+        return False
+    text = child.text_content or ""
+    return "\u200b" in text and not text.strip(HTML_SPACE + "\u200b")
+
+
+def _link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """A link, unless it opens the editor; links to articles that do not exist yet only seem to."""
+    href = attributes.get("href") or ""
+    if "action=edit" in href and "redlink=1" not in href:
+        serializer.counters["edit_links_dropped"] += 1
+        return SKIP
+    return link(serializer, node, attributes)
+
+
+def _audio(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``(listen)``: brackets around nothing but a player."""
+    first = node.first_child
+    if first is None or first.tag != "-text" or (first.text_content or "").strip() != "(":
+        return PASS
+    player = first.next
+    if (
+        player is None
+        or player.tag[0] == "-"
+        or "haudio" not in (player.attributes.get("class") or "").split()
+    ):
+        return PASS
+    serializer.counters["audio_links_dropped"] += 1
+    serializer.trim()
+    return SKIP
 
 
 def _for_readers(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -189,12 +237,25 @@ def _for_readers(serializer: Serializer, node: Node, attributes: dict[str, Any])
 
 
 def _script(name: str) -> Handler:
-    """The halves of a fraction in one line are not raised or lowered: ``9 3⁄4``."""
+    """The halves of a fraction in one line are not raised or lowered: ``9 3⁄4``. A raised ``?`` that is a link leads to help."""
 
     def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         parent = node.parent
         names = (parent.attributes.get("class") or "").split() if parent is not None else []
-        return None if not _FRACTIONS.isdisjoint(names) else INLINE_TAGS[name](serializer, node, attributes)
+        if not _FRACTIONS.isdisjoint(names):
+            return None
+        child = node.first_child
+        if (
+            name == "sup"
+            and child is not None
+            and child.tag == "a"
+            and child.next is None
+            and text_of(child) == "?"
+        ):
+            serializer.counters["help_marks_dropped"] += 1
+            serializer.trim()
+            return SKIP
+        return INLINE_TAGS[name](serializer, node, attributes)
 
     return handler
 
@@ -261,7 +322,7 @@ _NAVIGATION = [
     "vector-column-start",
     "vector-column-end",
     "vector-toc-landmark",
-    "vector-toc-collapsed-button",
+    "cdx-button",
     "vector-main-menu-container",
     "vector-page-toolbar",
     "vector-body-before-content",
@@ -286,6 +347,7 @@ _MAINTENANCE = [
 ]
 WIKIPEDIA_TAGS: dict[str, Handler] = {
     **dict.fromkeys(("div", "footer", "nav", "header"), _box),
+    "a": _link,
     "span": _span,
     "sub": _script("sub"),
     "sup": _script("sup"),
@@ -301,7 +363,14 @@ WIKIPEDIA_CLASSES: dict[str, Handler] = {
     "rellink": drop("hatnotes_dropped"),
     "Template-Fact": drop("inline_maintenance_dropped"),
     "Inline-Template": drop("inline_maintenance_dropped"),
+    **dict.fromkeys(
+        ("cs1-visible-error", "cs1-hidden-error", "cs1-maint"), drop("inline_maintenance_dropped")
+    ),
     "noprint": drop("noprint_dropped"),
+    "navigation-only": drop("edit_links_dropped"),
+    "geobox": drop("maps_dropped"),
+    "nowrap": _audio,
+    **NOTATION_CLASSES,
     "shortdescription": drop("short_descriptions_dropped"),
     "mw-editsection": drop("edit_links_dropped"),
     "pcs_edit_section_link_container": drop("edit_links_dropped"),

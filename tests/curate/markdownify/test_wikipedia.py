@@ -136,3 +136,34 @@ def test_a_mark_may_name_its_note_percent_encoded() -> None:
 def test_a_mark_whose_note_is_not_in_the_page_is_no_footnote(references: str, expected: str) -> None:
     html = cited("cite_note-x-12", "12")
     assert markdownify(html, profile="wikipedia", references=references) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ('<p>a</p><div class="x" role="navigation">Hauptartikel: b</div>', "a\n"),
+        ('<p>a <a href="/w/index.php?title=B&amp;action=edit">modifier</a> c</p>', "a c\n"),
+        (
+            '<p>a <a class="new" href="/w/index.php?title=B&amp;action=edit&amp;redlink=1">B</a> c</p>',
+            "a B c\n",
+        ),
+        (
+            '<p>(матрёшка<sup><a href="./Aiuto:Cirillico">?</a></sup>) a<sup>?</sup></p>',
+            "(матрёшка) a<sup>?</sup>\n",
+        ),
+        (
+            '<p>a <span class="nowrap">(<span class="haudio"><a href="x">listen</a></span>)</span>, b</p>',
+            "a, b\n",
+        ),
+        ('<p>a <span class="nowrap">(listen)</span></p>', "a (listen)\n"),
+        ('<p>a <span class="cs1-visible-error">Cite journal requires x</span></p>', "a\n"),
+        ("<div>a</div><div><span>\u200b</span></div><div>b</div>", "a\n\nb\n"),
+        (
+            '<table class="infobox"><tr><th>a<td>b</tr><tr><td class="navigation-only" colspan="2">edit</tr></table>',
+            None,
+        ),
+    ],
+)
+def test_what_speaks_to_editors_and_listeners_is_left_out(html: str, markdown: str | None) -> None:
+    text = markdownify(html, profile="wikipedia")
+    assert "edit" not in text if markdown is None else text == markdown
