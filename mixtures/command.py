@@ -30,11 +30,18 @@ def compile_command(
     as_json: JsonOption = False,
 ) -> None:
     """Compile a YAML spec and the ledgers of its caches into a plan."""
-    from tootsie.mixtures.compiler import compile_file, refuse_other_file
+    from tootsie.mixtures.compiler import compile_in_full, refuse_other_file
+    from tootsie.mixtures.preflight.check import preflight, refusals
+    from tootsie.mixtures.preflight.checks import CHECKS
 
     if not dry_run:
         refuse_other_file(output)
-    plan = compile_file(spec)
+    compiled = compile_in_full(spec)
+    plan = compiled.plan
+    findings = preflight(compiled, CHECKS)
+    refused = refusals(findings)
+    if refused:
+        _refuse(spec, findings)
     if seed is not None:
         plan = plan.model_copy(update={"seed": seed}).sealed()
     if not dry_run:
@@ -44,11 +51,36 @@ def compile_command(
         return
     for note in plan.notes:
         print(f"note: {note}")
+    for finding in findings:
+        if finding.severity == "warning" and finding.acknowledged is None:
+            print(f"warning: {finding.check}: {finding.subject} {finding.message}")
     tokens = plan.total_sequences * plan.sequence_length
     print(
         f"{'checked' if dry_run else output}: {len(plan.phases)} phases, {len(plan.datasets)} datasets, "
         f"{plan.total_steps:,} steps, {plan.total_sequences:,} sequences, {tokens:,} tokens; {plan.hash[:12]}"
     )
+
+
+@app.command("preflight")
+def preflight_command(
+    spec: Annotated[str, typer.Argument(metavar="SPEC", help="URL of the YAML spec.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Look for the mistakes of runs before; exit code 2 where one is found that the spec does not acknowledge."""
+    import dataclasses
+
+    from tootsie.mixtures.compiler import compile_in_full
+    from tootsie.mixtures.preflight.check import preflight, refusals
+    from tootsie.mixtures.preflight.checks import CHECKS
+    from tootsie.mixtures.preflight.report import print_findings
+
+    findings = preflight(compile_in_full(spec), CHECKS)
+    if as_json:
+        _print_json([dataclasses.asdict(finding) for finding in findings])
+    else:
+        print_findings(findings)
+    if refusals(findings):
+        raise typer.Exit(2)
 
 
 @app.command("show")
@@ -185,6 +217,21 @@ def audit_command(
         print_audit(audit)
     if audit.first_deviation is not None:
         raise typer.Exit(1)
+
+
+def _refuse(spec: str, findings: Any) -> None:
+    from tootsie.datasets.errors import SpecError
+    from tootsie.mixtures.preflight.check import refusals
+
+    refused = refusals(findings)
+    first = refused[0]
+    more = f" ({len(refused) - 1} more: tootsie mix preflight {spec})" if len(refused) > 1 else ""
+    raise SpecError(
+        f"{first.subject} {first.message}",
+        file=spec,
+        field=first.check,
+        remedy=f"Mend it, or write 'acknowledge: {{{first.check}/{first.subject}: why it is meant}}'{more}",
+    )
 
 
 def _print_json(value: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from tootsie.datasets import storage
@@ -31,8 +32,27 @@ from tootsie.mixtures.spec_file import load_spec
 from tootsie.mixtures.transition import blend, progress, split_steps
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """A plan, and what it was made from."""
+
+    plan: Plan
+    """What the run will do."""
+    spec: Spec
+    """What was asked for."""
+    source: YamlSource
+    """Where it stands in the file."""
+    measured: Mapping[str, Measured]
+    """The datasets, by name."""
+
+
 def compile_file(url: str) -> Plan:
-    """Compile a spec file, reading the ledgers of the caches that it names.
+    """Compile a spec file; see :func:`compile_in_full`."""
+    return compile_in_full(url).plan
+
+
+def compile_in_full(url: str) -> Compiled:
+    """Compile a spec file, reading the ledgers of the caches (or the cards) that it names.
 
     Raises:
       SpecError: the spec cannot be compiled, or a cache is missing or not finished; the message has the line.
@@ -40,10 +60,10 @@ def compile_file(url: str) -> Plan:
     spec, source, base = load_spec(url)
     folder = url.rsplit("/", 1)[0] if "/" in url else ""
     written = source.content.get("datasets") or {}
-    caches = {name: measure(name, spec, source, folder) for name in spec.datasets if name in written}
+    measured = {name: measure(name, spec, source, folder) for name in spec.datasets if name in written}
     if base is not None:
-        check_base(spec, source, base, caches)
-    return compile_spec(spec, source, caches, base)
+        check_base(spec, source, base, measured)
+    return Compiled(compile_spec(spec, source, measured, base), spec, source, measured)
 
 
 def refuse_other_file(output: str) -> None:

@@ -37,6 +37,8 @@ class Measured:
     """Of the cache."""
     remark: str | None = None
     """What a person should know about the number."""
+    tags: tuple[str, ...] = ()
+    """What its card says it is; its kind (``pretraining``, ``instruction``) first."""
 
 
 def measured_cache(url: str, ledger: Ledger, ledger_sha256: str) -> Measured:
@@ -78,6 +80,7 @@ def measured_card(card: Card, tokenizer: str) -> Measured:
         documents=size.documents or 0,
         evidence=Evidence.MEASURED if exact else Evidence.CLAIMED,
         remark=remark,
+        tags=(card.kind.value, *card.tags),
     )
 
 

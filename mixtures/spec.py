@@ -88,6 +88,8 @@ class DatasetSpec(_Section):
     """Most passes over the dataset in the whole run; more is an error."""
     tokens: DurationField | None = None
     """What you believe the cache holds, for example ``12.3M tokens``; checked to the last digit written."""
+    tags: list[Annotated[str, Field(min_length=1)]] = []
+    """What it is, for ``expect``; those of its card come on top."""
 
     @model_validator(mode="after")
     def _one_source(self) -> DatasetSpec:

@@ -1,0 +1,219 @@
+"""The 42 mistakes of the 8B run and its kin, and what holds each of them here; ``docs/mistakes.md`` is printed from this table.
+
+python -m tootsie.mixtures.preflight.mistakes > docs/mistakes.md
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tootsie.mixtures.preflight.checks import CHECKS
+
+
+class State(StrEnum):
+    """Whether it can still happen."""
+
+    HELD = "held"
+    """Not in silence."""
+    PARTLY = "partly"
+    """Some of it."""
+    OPEN = "open"
+    """Nothing holds it yet."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One of them."""
+
+    number: int
+    """As they are counted in the retrospective's analysis."""
+    what: str
+    """What went wrong."""
+    state: State
+    """Whether it can happen here."""
+    by: str
+    """What holds it besides the preflight checks, or what is missing."""
+
+
+H, P, O = State.HELD, State.PARTLY, State.OPEN  # noqa: E741
+MISTAKES = (
+    Mistake(
+        1,
+        "rotary settings of Llama 2 for 2.77T tokens",
+        H,
+        "`train/rope.py`: no default; the trainer compares with the plan",
+    ),
+    Mistake(2, "the average's beta reversed", H, "`tests/train/test_ema.py`: closed form"),
+    Mistake(
+        3, "the average started from random weights", H, "`train/ema.py`: starts from the weights as they are"
+    ),
+    Mistake(
+        4,
+        "no z-loss, so the output layer grew in deep cooldown",
+        P,
+        "on by default; norms by layer and trend alarms are missing",
+    ),
+    Mistake(
+        5,
+        "two groups' weights swapped",
+        H,
+        "groups and mixtures are combined by name; `expect` says what they add up to",
+    ),
+    Mistake(6, "tiny datasets got no sequence at all", H, "`mixtures/phase_order.py`: never less than one"),
+    Mistake(
+        7,
+        "realised shares up to 38 % too small",
+        H,
+        "`mixtures/phase_order.py`: within one sequence at every prefix",
+    ),
+    Mistake(
+        8,
+        "a corrupted copy of the main dataset",
+        P,
+        "ledgers with checksums, `tootsie tokenize verify`; downloads are not verified yet",
+    ),
+    Mistake(9, "ran out of data without warning", H, "`tootsie mix show`"),
+    Mistake(
+        10,
+        "hand-typed token counts: one set seen 32 times, not 5",
+        H,
+        "`by: tokens` takes the ledger's count",
+    ),
+    Mistake(
+        11, "steps and samples confused at a boundary", H, "durations have units; a bare number is refused"
+    ),
+    Mistake(
+        12,
+        "a batch size that broke the alignment of blocks",
+        H,
+        "a phase may end at any sequence: there are no blocks",
+    ),
+    Mistake(13, "learning rate rescaled by hand when the batch grew", H, "`scale: sqrt`"),
+    Mistake(
+        14, "fictitious peak rates to get the wanted rate in a side run", H, "segments by phase, `branch`"
+    ),
+    Mistake(
+        15,
+        "weight decay doubled by a changed default",
+        H,
+        "the plan writes every setting out; phases inherit from phases only",
+    ),
+    Mistake(
+        16,
+        "a linear-congruential shuffle that correlated batches",
+        H,
+        "`mixtures/shuffle.py`: Feistel network",
+    ),
+    Mistake(17, "the same order in every epoch", H, "the epoch is in the key of the shuffle"),
+    Mistake(
+        18,
+        "test questions leaked by a stale cache",
+        P,
+        "a cache's identity has sources and code; no decontamination gate yet",
+    ),
+    Mistake(19, "no decontamination at all", O, "overlap reports and a gate are missing"),
+    Mistake(
+        20,
+        "trailing spaces of an evaluation set taken for a regression",
+        O,
+        "a lint of evaluation sets is missing",
+    ),
+    Mistake(
+        21,
+        "a space before every end-of-text token",
+        H,
+        "`tokenize/`: the id is appended; first and last tokens stand in the ledger",
+    ),
+    Mistake(
+        22,
+        "the begin-of-text token lost by a changed backend",
+        H,
+        "`tokenize/identity.py`: fingerprint with golden ids",
+    ),
+    Mistake(23, "sensitivity to formats unseen in training", O, "format profiles of corpora are missing"),
+    Mistake(24, "datasets left out on intuition", P, "side runs by `branch`; recipes with control and seeds"),
+    Mistake(25, "cooldown on high-quality text alone hurt task scores", H, ""),
+    Mistake(
+        26,
+        "model names that are not their sizes",
+        H,
+        "`tests/train/test_architecture.py`: a name with a number means it",
+    ),
+    Mistake(27, "clipping off for 6,000 steps", H, "changes are in the plan"),
+    Mistake(
+        28,
+        "a checkpoint of the wrong phase, configurations edited afterwards",
+        P,
+        "checkpoints carry plan and step; a graph of runs is missing",
+    ),
+    Mistake(29, "optimizer state reset by deleting files", O, "operations on the state are missing"),
+    Mistake(30, "temporary checkpoints saved by hand", O, "pinning is missing"),
+    Mistake(
+        31,
+        "runs from private branches, restarted by hand",
+        P,
+        "plan and caches carry the code's version; no watchdog",
+    ),
+    Mistake(
+        32,
+        "numbers of the report that are not the code's",
+        H,
+        "`train/report`: made from plan, ledgers and metrics",
+    ),
+    Mistake(33, "a changed shuffle made old runs irreproducible", H, "`tootsie-plan/1`: golden draws"),
+    Mistake(
+        34,
+        "a side run with another rotary embedding than its checkpoint",
+        H,
+        "checkpoints of another architecture are refused",
+    ),
+    Mistake(35, "cooled down to a rate too high for fine-tuning", H, ""),
+    Mistake(36, "fine-tuning without replay", H, ""),
+    Mistake(37, "averages of averages in evaluation", H, "`train/evaluate.py`: total bits by total bytes"),
+    Mistake(
+        38,
+        "a cache that does not fit was only a warning",
+        H,
+        "`tokenize/ledger.py`: an error; written atomically",
+    ),
+    Mistake(
+        39,
+        "8,000 steps lost: the newest checkpoint was damaged",
+        H,
+        "`train/checkpoint.py`: verified, by step, the one before if damaged",
+    ),
+    Mistake(40, "a counter that said zero tokens", H, "`tokenize/`: counted from the arrays"),
+    Mistake(
+        41,
+        "mean of means in gradient accumulation",
+        P,
+        "`train/loss.py`: sums by totals; accumulation is missing",
+    ),
+    Mistake(42, "attention kernels replaced in silence", O, "there is one implementation, and no choice yet"),
+)
+
+
+def table() -> str:
+    """Return ``docs/mistakes.md``."""
+    counts = {state: sum(mistake.state is state for mistake in MISTAKES) for state in State}
+    lines = [
+        "# The 42 mistakes",
+        "",
+        "What cost the Marin 8B run and its siblings trillions of tokens, and what holds it here. "
+        "`check` is an id of `tootsie mix preflight`.",
+        f"Held: {counts[H]}, partly: {counts[P]}, open: {counts[O]}. Printed by `python -m tootsie.mixtures.preflight.mistakes`.",
+        "",
+        "| | mistake | state | check | by |",
+        "|---|---|---|---|---|",
+    ]
+    for mistake in MISTAKES:
+        checks = ", ".join(f"`{check.id}`" for check in CHECKS if mistake.number in check.mistakes)
+        lines.append(
+            f"| {mistake.number} | {mistake.what} | {mistake.state.value} | {checks} | {mistake.by} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(table(), end="")
