@@ -44,6 +44,7 @@ class _Watcher:
         # A run that has ended has removed what is counted here.
         self._split = max(self._split, sum(name.endswith(".json") for name in split))
         return {
+            "tasks": self.tasks,
             "split": self._split,
             "shards": len(self._seen),
             "documents": sum(receipt.accounting.written for receipt in self._seen.values()),
@@ -66,17 +67,49 @@ def watch(job: Job) -> Iterator[None]:
         thread.join()
 
 
-def _rate(state: dict[str, int], seconds: float) -> str:
-    return f"{state['documents']:,} documents, {state['bytes'] / 1e6 / max(seconds, 1e-9):.1f} MB/s"
+class _Pace:
+    """How fast a run converts and how long it will still take, told by what is done since it began to convert."""
+
+    def __init__(self, shards: int) -> None:
+        self._shards = shards
+        self._first: dict[str, int] | None = None
+        self._start = 0.0
+
+    def tell(self, state: dict[str, int], now: float) -> str:
+        """Return documents/s, MB/s of source and the time left.
+
+        Args:
+          state: from :meth:`_Watcher.look`; the first one is what an earlier run had done.
+          now: seconds by a clock.
+        """
+        if self._first is None:
+            self._first, self._start = state, now
+        if state["split"] < state["tasks"]:
+            self._start = now
+        seconds = max(now - self._start, 1e-9)
+        done = {name: state[name] - self._first[name] for name in ("shards", "documents", "bytes")}
+        text = f"{state['documents']:,} documents"
+        if not done["shards"]:
+            return text
+        left = (self._shards - state["shards"]) * seconds / done["shards"]
+        rate = f"{done['documents'] / seconds:,.1f} documents/s, {done['bytes'] / 1e6 / seconds:.1f} MB/s"
+        return f"{text}, {rate}, {_span(left)} left"
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"
 
 
 def _lines(watcher: _Watcher, stop: threading.Event) -> None:
-    start = time.monotonic()
+    pace = _Pace(watcher.shards)
+    pace.tell(watcher.look(), time.monotonic())
     while not stop.wait(LINE_SECONDS):
         state = watcher.look()
         print(
             f"inputs read {state['split']}/{watcher.tasks}, shards written {state['shards']}/{watcher.shards}, "
-            f"{_rate(state, time.monotonic() - start)}",
+            f"{pace.tell(state, time.monotonic())}",
             file=sys.stderr,
             flush=True,
         )
@@ -84,21 +117,20 @@ def _lines(watcher: _Watcher, stop: threading.Event) -> None:
 
 def _bar(watcher: _Watcher, stop: threading.Event) -> None:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    start = time.monotonic()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    pace = _Pace(watcher.shards)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(
-        *columns, TextColumn("{task.fields[rate]}"), console=Console(stderr=True), transient=True
+        *columns, TextColumn("{task.fields[pace]}"), console=Console(stderr=True), transient=True
     ) as progress:
-        split = progress.add_task("inputs", total=watcher.tasks, rate="")
-        shards = progress.add_task("shards", total=watcher.shards, rate="")
+        split = progress.add_task("inputs", total=watcher.tasks, pace="")
+        shards = progress.add_task("shards", total=watcher.shards, pace="")
         while True:
-            stopped = stop.wait(POLL_SECONDS)
             state = watcher.look()
             progress.update(split, completed=state["split"])
-            progress.update(shards, completed=state["shards"], rate=_rate(state, time.monotonic() - start))
-            if stopped:
+            progress.update(shards, completed=state["shards"], pace=pace.tell(state, time.monotonic()))
+            if stop.wait(POLL_SECONDS):
                 return
 
 
