@@ -69,13 +69,13 @@ TEMPLATES: Mapping[str, Template] = {
     ),
     "labels": Template(
         question=(
-            "**Question:** {title}\n\nAsked by {author} · {score_before} points · filed under {tags}\n\n"
-            "{body}\n\n{score_after} points\n\n{comments}"
+            "**Question:** {title}\n\nAsked by {author} · score {score_before} · filed under {tags}\n\n"
+            "{body}\n\nscore {score_after}\n\n{comments}"
         ),
-        answer="**Answer** · {score_before} points · by {author}\n\n{body}\n\n{score_after} points\n\n{comments}",
+        answer="**Answer** · score {score_before} · by {author}\n\n{body}\n\nscore {score_after}\n\n{comments}",
         accepted=(
-            "**Accepted answer** · {score_before} points · by {author}\n\n"
-            "{body}\n\n{score_after} points\n\n{comments}"
+            "**Accepted answer** · score {score_before} · by {author}\n\n"
+            "{body}\n\nscore {score_after}\n\n{comments}"
         ),
     ),
     "rules": Template(
@@ -89,10 +89,10 @@ TEMPLATES: Mapping[str, Template] = {
     ),
     "dialogue": Template(
         question=(
-            "**Q:** {title}\n\n{score_before} votes · {author}\n\n{body}\n\n{score_after} votes · {tags}\n\n{comments}"
+            "**Q:** {title}\n\nvotes: {score_before} · {author}\n\n{body}\n\nvotes: {score_after} · {tags}\n\n{comments}"
         ),
-        answer="**A:**\n\n{score_before} votes · {author}\n\n{body}\n\n{score_after} votes\n\n{comments}",
-        accepted="**A:** (accepted)\n\n{score_before} votes · {author}\n\n{body}\n\n{score_after} votes\n\n{comments}",
+        answer="**A:**\n\nvotes: {score_before} · {author}\n\n{body}\n\nvotes: {score_after}\n\n{comments}",
+        accepted="**A:** (accepted)\n\nvotes: {score_before} · {author}\n\n{body}\n\nvotes: {score_after}\n\n{comments}",
     ),
 }
 """The templates that ``--template`` knows by name. The first is the default."""

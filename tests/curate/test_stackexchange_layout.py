@@ -61,7 +61,7 @@ def test_own_templates_are_whole(name: str) -> None:
         assert after.index("7") > after.index("BODY")
         bare = layout.answer(VALUES | {"body": "BODY"}, accepted=accepted)
         assert "BODY" in bare
-        assert not any(part in bare for part in ("·", "by", "rated", "votes", "points", "Score", "\n\n\n"))
+        assert not any(part in bare for part in ("·", "by", "rated", "votes", "score", "Score", "\n\n\n"))
     # A title is no part of the paragraph that follows, and a rule no underline of one.
     assert "\n\n" in question[question.index("Why?") :]
     assert "\n---\n" not in question
