@@ -33,11 +33,12 @@ def note(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         elif label:
             _raise(serializer, label)
         return SKIP
-    if "ltx_role_footnotetext" not in classes:
-        serializer.trim()
-        serializer.inline(f"[^{serializer.footnote(key)}]")
-    elif node.mem_id not in _pairs(serializer):
+    alone = "ltx_role_footnotetext" in classes
+    if alone and node.mem_id not in _pairs(serializer):
         return _in_place(serializer, node)
+    serializer.trim()
+    if not alone:
+        serializer.inline(f"[^{serializer.footnote(key)}]")
     serializer.push("note")
 
     def leave(s: Serializer) -> None:

@@ -43,3 +43,8 @@ def test_a_text_without_a_mark_stays_in_place_and_is_not_lost() -> None:
 
 def test_a_mark_without_a_text_is_no_dangling_footnote() -> None:
     assert convert(f"<p>a{note('footnotemark', '*')} b</p>") == "a<sup>\\*</sup> b\n"
+
+
+def test_a_separate_text_leaves_no_gap_before_the_full_stop() -> None:
+    html = f"<p>a{note('footnotemark', '1')} b {note('footnotetext', '1', 'one')}.</p>"
+    assert convert(html) == "a[^1] b.\n\n[^1]: one\n"
