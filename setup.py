@@ -48,6 +48,7 @@ setup(
     packages=[*PACKAGES, *LAUNCHERS],
     package_dir={**PACKAGES, **LAUNCHERS},
     package_data={
+        "tootsie.curate.markdownify.explain": ["*.css", "*.js"],
         "tootsie.datasets": ["cards/*.yaml", "sample/**/*.zip", "sample/**/*.gz", "sample/**/*.7z"],
         "tootsie.mixtures": ["recipes/*.yaml"],
         "tootsie.tokenize": ["vocabularies/*"],

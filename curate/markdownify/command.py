@@ -17,6 +17,7 @@ import typer
 from tootsie.curate.markdownify import command_style as style
 from tootsie.curate.markdownify.archive import PAGE_SUFFIXES, read_pages
 from tootsie.curate.markdownify.options import Dollars, Images, Limits, Links, Profile, References
+from tootsie.curate.markdownify.rules import table
 from tootsie.datasets import storage
 from tootsie.datasets.command_line import run_stage
 from tootsie.datasets.errors import InputError, SpecError
@@ -36,12 +37,12 @@ class Engine(StrEnum):
 @app.command()
 def markdownify(
     sources: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="SOURCE…",
             help="Pages, folders or ZIPs of pages (URLs, globs, brace ranges), or - for standard input.",
         ),
-    ],
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -67,6 +68,14 @@ def markdownify(
     ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Convert only the first pages.")] = None,
     dry_run: Annotated[bool, typer.Option(help="List what would be written.")] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Write what each rule did to one page, source and Markdown side by side.",
+        ),
+    ] = None,
+    rules: Annotated[bool, typer.Option("--rules", help="List the rules of the profile and leave.")] = False,
     heading_style: style.HeadingStyle = None,
     newline_style: style.NewlineStyle = None,
     strong_em_symbol: style.StrongEmSymbol = None,
@@ -96,6 +105,15 @@ def markdownify(
         "authors": authors,
     }  # fmt: skip
     options = {name: value for name, value in policies.items() if value is not None}
+    if rules:
+        print(table(profile), end="")
+        return 0
+    if not sources:
+        raise SpecError(
+            "nothing to convert",
+            field="SOURCE",
+            remedy="Name a page, a folder or a ZIP, or give - for standard input",
+        )
     styles = style.style_options(
         heading_style=heading_style, newline_style=newline_style, strong_em_symbol=strong_em_symbol, bullets=bullets,
         code_language=code_language, strip_pre=strip_pre, sub_symbol=sub_symbol, sup_symbol=sup_symbol, strip=strip,
@@ -110,7 +128,17 @@ def markdownify(
         single = True
     else:
         pages, single = _pages(sources, max_bytes)
-    if single:
+    if explain is not None:
+        if not single or engine is not Engine.TOOTSIE:
+            raise SpecError(
+                "only one page, converted by tootsie, can be explained",
+                field="--explain",
+                remedy="Name one page",
+            )
+        _explain(
+            next(pages), explain, dry_run, max_bytes, profile=profile, charset=charset, **options, **styles
+        )
+    elif single:
         name, content = next(pages)
         text = "" if dry_run else _convert(write, name, content)
         if dry_run:
@@ -125,6 +153,20 @@ def markdownify(
     if counters:
         print(json.dumps(dict(sorted(total.items())), indent=1), file=sys.stderr)
     return 0
+
+
+def _explain(page: tuple[str, bytes], target: str, dry_run: bool, max_bytes: int, **options: Any) -> None:
+    from tootsie.curate.markdownify.explain import explain
+
+    def write(content: bytes) -> str:
+        return explain(
+            content, name=posixpath.basename(page[0]), limits=Limits(max_bytes=max_bytes), **options
+        )
+
+    if dry_run:
+        print(f"{page[0]} -> {target}")
+    else:
+        storage.write_bytes(target, _convert(write, *page).encode())
 
 
 def _write_tree(

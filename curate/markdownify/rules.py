@@ -186,3 +186,27 @@ def table(profile: str | Profile | None = None) -> str:
     chosen = list(RULES.values()) if profile is None else list(rules_of(profile).values())
     width = max(len(rule.name) for rule in chosen)
     return "".join(f"{rule.name:{width}}  {rule.effect:9}  {rule.description}\n" for rule in chosen)
+
+
+def as_markdown() -> str:
+    """Return all rules as ``docs/markdownify-rules.md``."""
+    lines = [
+        "# Rules of the converter",
+        "",
+        "Written by `python -m tootsie.curate.markdownify.rules > docs/markdownify-rules.md`. Each rule counts itself in",
+        "`Conversion.counters`; `python -m curate.markdownify --rules --profile P` lists those of one profile,",
+        "`--explain` shows what they do to one page.",
+        "",
+        "| rule | its text is | profiles | what it does |",
+        "|---|---|---|---|",
+    ]
+    for rule in RULES.values():
+        profiles = "all" if rule.profiles == _ALL else ", ".join(sorted(rule.profiles))
+        lines.append(
+            f"| `{rule.name}` | {rule.effect} | {profiles} | {rule.description.replace('|', chr(92) + '|')} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(as_markdown(), end="")

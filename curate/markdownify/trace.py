@@ -9,13 +9,19 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tootsie.curate.markdownify.conversion import DEFAULT_LIMITS, Conversion, convert_by
+from tootsie.curate.markdownify.conversion import (
+    DEFAULT_LIMITS,
+    DEFAULT_STYLE,
+    Conversion,
+    convert_by,
+    settings_of,
+)
 from tootsie.curate.markdownify.options import Limits, Options, Profile
 from tootsie.curate.markdownify.provenance import Provenance, left_out
 from tootsie.curate.markdownify.rules import LOST_BY, NOT_SHOWN, RULES, Effect, rules_of
 from tootsie.curate.markdownify.serializer import Handler
 from tootsie.curate.markdownify.source_tree import SourceTree, cut
-from tootsie.curate.markdownify.tracer import UNNAMED, Tracer
+from tootsie.curate.markdownify.tracer import UNNAMED, StyledTracer, Tracer
 
 _LOSES = (Effect.DROPPED, Effect.ASIDE)
 
@@ -89,11 +95,12 @@ def trace(
     Time and memory are linear in the length of the page; the result depends on the arguments only.
     """
     bounds = trace_limits or TraceLimits()
+    kind = Tracer if settings_of(profile, options).style == DEFAULT_STYLE else StyledTracer
 
     def engine(
         settings: Options, limits: Limits, tags: dict[str, Handler], classes: dict[str, Handler]
     ) -> Tracer:
-        return Tracer(settings, limits, tags, classes, bounds.max_events)
+        return kind(settings, limits, tags, classes, bounds.max_events)
 
     conversion, tracer = convert_by(engine, html, profile, limits, charset, options)
     tree = SourceTree.of(tracer.root)

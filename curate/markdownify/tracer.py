@@ -9,6 +9,7 @@ from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.options import Limits, Options
 from tootsie.curate.markdownify.rules import RULES, Effect
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
+from tootsie.curate.markdownify.styling import StyledSerializer
 
 UNNAMED = "unnamed"
 """Stands for a rule where text was left out and no rule said so: a fault of the converter."""
@@ -124,6 +125,18 @@ class Tracer(Serializer):
         if self._entering:
             self._writes.append(text)
         super().block(text)
+
+
+class StyledTracer(Tracer, StyledSerializer):
+    """A tracer of Markdown in another style than the default."""
+
+    def handlers(self, tags: dict[str, Handler], options: Options) -> dict[str, Handler]:
+        """Return the handlers by tag; see :meth:`.StyledSerializer.handlers`."""
+        styled = super().handlers(tags, options)
+        return {
+            name: handler if handler is tags.get(name) else _traced(handler)
+            for name, handler in styled.items()
+        }
 
 
 def _traced(handler: Handler) -> Handler:

@@ -76,6 +76,27 @@ def test_dry_run_and_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert not (tmp_path / "out").exists()
 
 
+def test_a_page_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.html").write_text(PAGE + "<button>Save</button>")
+    assert run(tmp_path / "a.html", "--explain", tmp_path / "b.html", "--heading-style", "underlined") == 0
+    page = (tmp_path / "b.html").read_text()
+    assert "<h1>a.html</h1><span>profile web</span><span>3 rules, 3 events</span>" in page
+    assert ">A\n=\n\nb **c**\n<" in page
+    assert run(tmp_path / "a.html", "--explain", tmp_path / "c.html", "--dry-run") == 0
+    assert not (tmp_path / "c.html").exists()
+    assert run(tmp_path, "--explain", tmp_path / "c.html") == 2
+    assert "only one page" in capsys.readouterr().err
+
+
+def test_the_rules_of_a_profile_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--rules", "--profile", "arxiv") == 0
+    out = capsys.readouterr().out
+    assert "theorems " in out
+    assert "hatnotes_dropped" not in out
+    assert run() == 2
+    assert "nothing to convert" in capsys.readouterr().err
+
+
 def test_the_package_as_engine(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(PAGE)
     assert run(tmp_path / "a.html", "-o", tmp_path / "a.md", "--engine", "markdownify") == 0

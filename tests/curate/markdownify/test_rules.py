@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tootsie.curate.markdownify import Profile, convert
-from tootsie.curate.markdownify.rules import RULES, rules_of
+from tootsie.curate.markdownify.rules import RULES, as_markdown, rules_of, table
 
 ORIGINS = {"alttext", "annotation", "mathml", "script", "image", "entry", "rendering", "container"}
 NAMED_BY_ARGUMENT = {"drop", "_runin"}
@@ -81,3 +81,15 @@ def test_each_rule_is_described_by_one_sentence() -> None:
         "formulas_empty",
         "control_characters_removed",
     ]
+
+
+def test_the_documentation_lists_the_rules(project_root: Path) -> None:
+    """After a change: ``python -m tootsie.curate.markdownify.rules > docs/markdownify-rules.md``."""
+    assert (project_root / "docs/markdownify-rules.md").read_text() == as_markdown()
+
+
+def test_a_profile_lists_its_rules_only() -> None:
+    lines = table("stackexchange").splitlines()
+    assert len(lines) == len(rules_of("stackexchange"))
+    assert [line.split()[0] for line in lines if "snippet" in line] == ["snippets", "snippet_results_dropped"]
+    assert not any(line.startswith("hatnotes") for line in lines)
