@@ -238,6 +238,23 @@ def _italic(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> A
     return serializer.open_emphasis("em")
 
 
+def _plain(kind: str) -> Handler:
+    """Medium weight or upright shape inside emphasis: the emphasis ends before it and begins again behind."""
+
+    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+        inlines = serializer.flow.inlines
+        if node.tag != "span" or not inlines or inlines[-1].kind != kind:
+            return PASS
+        serializer.close_inline()
+
+        def leave(s: Serializer) -> None:
+            s.open_emphasis(kind)
+
+        return leave
+
+    return handler
+
+
 def _typewriter(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     return (
         code(serializer, node, attributes) if node.tag == "span" and serializer.flow.kind != "line" else PASS
@@ -299,6 +316,8 @@ ARXIV_CLASSES: dict[str, Handler] = {
     "ltx_font_bold": _bold,
     "ltx_font_italic": _italic,
     "ltx_font_slanted": _italic,
+    "ltx_font_medium": _plain("strong"),
+    "ltx_font_upright": _plain("em"),
     "ltx_font_typewriter": _typewriter,
     "ltx_text": _float_right,
     "ltx_tabular": _inline_table,

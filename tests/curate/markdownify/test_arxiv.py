@@ -151,3 +151,10 @@ def test_mathml_is_cut_and_nothing_else() -> None:
     assert cut_mathml(page) == page.replace("<semantics><mi>q</mi></semantics>", "")
     assert cut_mathml('<math class="ltx_Math" alttext="x"><mi>') == '<math class="ltx_Math" alttext="x"><mi>'
     assert markdownify(page, profile="arxiv") == "a $x<y > z$ b\n\n$q$\n"
+
+
+def test_emphasis_ends_where_the_font_is_plain_again() -> None:
+    bold = '<p><span class="ltx_text ltx_font_bold">do<span class="ltx_text ltx_font_medium" style="float:right;">&gt; a note</span></span></p>'
+    assert markdownify(bold, profile="arxiv") == "**do** > a note\n"
+    italic = '<p>x <i class="ltx_emph ltx_font_italic">a <span class="ltx_text ltx_font_upright">b</span> c</i></p>'
+    assert markdownify(italic, profile="arxiv") == "x *a* b *c*\n"
