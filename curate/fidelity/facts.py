@@ -14,10 +14,11 @@ CODE = ("\ue002", "\ue003")
 _MARKS = re.compile("[\ue000-\ue003]")
 _SPANS = re.compile("\ue000[^\ue001]*\ue001|\ue002[^\ue003]*\ue003")
 _MATH_SPANS = re.compile("\ue000[^\ue001]*\ue001")
-_SPACE = re.compile(r"[\s\u200b]+")
+_SPACE = re.compile(r"[\s\u200b\ufeff]+")
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORDS = re.compile(rf"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}_])\w)+|[^\w\s]|_")
 _CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*\r?\n[ \t]*")
+_ZERO_WIDTH = dict.fromkeys((0x200B, 0xFEFF))
 _NORM = re.compile(r"\\Vert(?![A-Za-z]) ?")
 
 Grid = tuple[tuple[tuple[int, str], ...], ...]
@@ -87,7 +88,7 @@ def clean(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the words and symbols of running text; formulas, code and zero-width spaces left out, an ideograph is a word."""
-    return _WORDS.findall(_SPANS.sub(" ", text).replace("\u200b", ""))
+    return _WORDS.findall(_SPANS.sub(" ", text).translate(_ZERO_WIDTH))
 
 
 def bare(text: str) -> str:

@@ -34,7 +34,7 @@ WITHOUT_LISTS = (References.CITE_KEYS, References.DROP)
 OMISSIONS = (
     Omission(
         "no content",
-        ("head", "style", "template", "noscript", "iframe", "audio", "video", "canvas", "datalist", "rp"),
+        ("head", "title", "style", "template", "noscript", "iframe", "audio", "video", "canvas", "datalist", "rp"),
     ),
     Omission("forms", ("button", "select", "textarea", "input")),
     Omission("hidden", ("[hidden]",)),

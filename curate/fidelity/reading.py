@@ -35,7 +35,7 @@ from tootsie.curate.markdownify.options import Options
 _CODE_TAG = re.compile(r"<(/?)code\b", re.IGNORECASE)
 _BREAK_TAG = re.compile(r"<br\b", re.IGNORECASE)
 _TAG = re.compile(r"\\tag\*?\{((?:[^{}]|\{[^{}]*\})*)\}")
-_CELL_MARK = re.compile(r"^\s*(?:[-+*]|\d{1,9}[.)])\s+")
+_CELL_MARK = re.compile(r"^\s*(?:-|\d{1,9}\.)\s+")
 MAX_NESTING = 200
 """Levels of lists and quotations that the parser follows."""
 _FRAGMENT = Options.of("web", dollars="all")

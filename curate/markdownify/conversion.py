@@ -27,6 +27,7 @@ from tootsie.curate.markdownify.style import Style
 from tootsie.curate.markdownify.styling import StyledSerializer
 from tootsie.curate.markdownify.tables import TABLE_TAGS
 from tootsie.curate.markdownify.wikipedia import (
+    MEDIAWIKI_MATH,
     WIKIPEDIA_CLASSES,
     WIKIPEDIA_TAGS,
     drop_empty_sections,
@@ -37,7 +38,7 @@ from tootsie.datasets.errors import InputError
 TAGS: dict[str, Handler] = {**BLOCK_TAGS, **INLINE_TAGS, **MATH_TAGS, **TABLE_TAGS}
 TAGS_OF: dict[Profile, dict[str, Handler]] = {Profile.WIKIPEDIA: {**TAGS, **WIKIPEDIA_TAGS}}
 CLASSES: dict[Profile, dict[str, Handler]] = {
-    Profile.WEB: MATH_CLASSES,
+    Profile.WEB: {**MATH_CLASSES, **MEDIAWIKI_MATH},
     Profile.ARXIV: ARXIV_CLASSES,
     Profile.WIKIPEDIA: {**MATH_CLASSES, **WIKIPEDIA_CLASSES},
     Profile.STACKEXCHANGE: {**MATH_CLASSES, **STACKEXCHANGE_CLASSES},

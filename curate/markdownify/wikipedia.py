@@ -345,6 +345,12 @@ _MAINTENANCE = [
     "bandeau-container",
     "bandeau-article",
 ]
+MEDIAWIKI_MATH: dict[str, Handler] = {
+    "mwe-math-element": math_element,
+    "mwe-math-fallback-image-inline": _fallback_image,
+    "mwe-math-fallback-image-display": _fallback_image,
+}
+"""Formulas of MediaWiki, on whatever page they stand."""
 WIKIPEDIA_TAGS: dict[str, Handler] = {
     **dict.fromkeys(("div", "footer", "nav", "header"), _box),
     "a": _link,
@@ -353,9 +359,7 @@ WIKIPEDIA_TAGS: dict[str, Handler] = {
     "sup": _script("sup"),
 }
 WIKIPEDIA_CLASSES: dict[str, Handler] = {
-    "mwe-math-element": math_element,
-    "mwe-math-fallback-image-inline": _fallback_image,
-    "mwe-math-fallback-image-display": _fallback_image,
+    **MEDIAWIKI_MATH,
     **{name: drop("navigation_dropped") for name in _NAVIGATION},
     **{name: drop("maintenance_boxes_dropped") for name in _MAINTENANCE},
     "hatnote": drop("hatnotes_dropped"),

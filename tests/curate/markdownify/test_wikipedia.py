@@ -167,3 +167,7 @@ def test_a_mark_whose_note_is_not_in_the_page_is_no_footnote(references: str, ex
 def test_what_speaks_to_editors_and_listeners_is_left_out(html: str, markdown: str | None) -> None:
     text = markdownify(html, profile="wikipedia")
     assert "edit" not in text if markdown is None else text == markdown
+
+
+def test_formulas_of_mediawiki_are_formulas_on_any_page() -> None:
+    assert markdownify(f"<p>Let {formula('x_{1}')} be.</p>") == "Let $x_{1}$ be.\n"
