@@ -19,7 +19,7 @@ _EDGE = re.compile("([\ud800-\ud805])")
 _KINDS = {edge: kind for kind, edges in EDGES.items() for edge in edges}
 _OPENING = frozenset(opening for opening, _ in EDGES.values())
 _LENGTHS = {"em": 1, "strong": 2, "del": 2}
-_REPEATED = re.compile("\ud801\ud800|\ud803\ud802|\ud805\ud804")
+_REPEATED = re.compile("(?<=[\\w.,; ])(?:\ud801\ud800|\ud803\ud802|\ud805\ud804)")
 _BESIDE_WORDS = re.compile(
     "[\ud800\ud802\ud804](?=[^\\W_])|(?<=[^\\W_])[\ud801\ud803\ud805](?![\ud800-\ud805])"
 )
@@ -44,7 +44,10 @@ class _Element:
 
 
 def join_adjacent(text: str) -> str:
-    """Join elements of one kind that touch (``<b>a</b><b>b</b>``): they look like one."""
+    """Join elements of one kind that touch (``<b>a</b><b>b</b>``): they look like one.
+
+    Those that a bracket or a code span ends stay apart: with what follows it could be read as something else.
+    """
     if "\ud801\ud800" in text or "\ud803\ud802" in text or "\ud805\ud804" in text:
         return _REPEATED.sub("", text)
     return text

@@ -156,7 +156,7 @@ class Serializer:
                 return
         parts = self.parts
         if parts:
-            if parts[-1][-1] in "]<":
+            if parts[-1][-1] in "]<&":
                 self._separate(text[0])
         elif text[0] in ".,;:" and self.flow.blocks and self.flow.blocks[-1].endswith("$$"):
             text = self._punctuate(text)
@@ -184,19 +184,21 @@ class Serializer:
         """Add finished inline Markdown (code, an image, a footnote mark)."""
         if not markdown:
             return
-        if self.parts and self.parts[-1][-1] in "]<":
+        if self.parts and self.parts[-1][-1] in "]<&":
             self._separate(markdown[0])
         self.parts.append(markdown)
         self.space = False
 
     def _separate(self, following: str) -> None:
-        """Escape a bracket that ends the text before, where ``following`` would make it a link or a tag."""
+        """Escape what ends the text before, where ``following`` would make it a link, a tag or a reference."""
         previous = self.parts[-1]
         last = previous[-1]
         if previous[-2:-1] == "\\" or previous.startswith("[^"):
             return
-        if (last == "]" and following in "([:") or (
-            last == "<" and (following.isalpha() or following in "/!?")
+        if (
+            (last == "]" and following in "([:")
+            or (last == "<" and (following.isalpha() or following in "/!?"))
+            or (last == "&" and (following.isalpha() or following == "#"))
         ):
             self.parts[-1] = f"{previous[:-1]}\\{last}"
 

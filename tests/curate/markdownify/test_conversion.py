@@ -73,6 +73,8 @@ def test_blocks_and_lines(html: str, markdown: str) -> None:
         ("<a href=http://x.y/>http://x.y/</a>", "<http://x.y/>\n"),
         ("<a href='javascript:x'>t</a>", "t\n"),
         ("<a href=u></a>a", "[](u)a\n"),
+        ("a&amp;<span>amp;</span>", "a\\&amp;\n"),
+        ("a&lt;<span>b</span>&amp; <span>c</span>", "a\\<b& c\n"),
         ("<a href=u>[x]</a>", "[\\[x\\]](u)\n"),
         ("wow!<a href=u>t</a>", "wow\\![t](u)\n"),
         ("<a href=u><img src=i alt=a></a>", "[![a](i)](u)\n"),

@@ -176,8 +176,19 @@ def page(blocks: list[Tree]) -> str:
     return "".join(block.html() for block in blocks)
 
 
+def text_of(html: str) -> str:
+    """Return all text of a page and of its images, without white space."""
+    events = canonical(html)
+    texts = [
+        event[1] if event[0] == "text" else event[event.index("alt") + 1]
+        for event in events
+        if event[0] == "text" or "alt" in event
+    ]
+    return re.sub(r"\s", "", "".join(texts))
+
+
 @given(RUN)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_paragraph_comes_back(children: list[Tree | str]) -> None:
     html = paragraph(children).html()
     markdown = markdownify(html)
@@ -187,8 +198,19 @@ def test_a_paragraph_comes_back(children: list[Tree | str]) -> None:
 
 
 @given(st.lists(BLOCK, max_size=4))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_page_comes_back(blocks: list[Tree]) -> None:
     html = page(blocks)
     markdown = markdownify(html)
     assert canonical(MARKDOWN_IT.render(markdown), loose=True) == canonical(html, loose=True)
+
+
+@given(st.lists(BLOCK, max_size=4))
+@settings(max_examples=150, deadline=None)
+def test_every_reader_finds_all_text(blocks: list[Tree]) -> None:
+    html = page(blocks)
+    wanted = text_of(html)
+    for exact in (True, False):
+        markdown = markdownify(html, exact=exact)
+        assert text_of(MARKDOWN_IT.render(markdown)) == wanted
+        assert text_of(render_gfm(markdown)) == wanted
