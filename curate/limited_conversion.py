@@ -38,7 +38,9 @@ CONVERTER = "tootsie.curate.page_conversion:convert_request"
 BATCH_CHARACTERS = 2**20
 """Documents go to the converter together once they have so many characters (or bytes) of HTML …"""
 BATCH_DOCUMENTS = 64
-"""… or once there are so many of them."""
+"""… or once there are so many of them …"""
+BATCH_ITEMS = 1024
+"""… or so many outcomes, those that need no conversion included."""
 PATIENCE_FACTOR = 10
 """How many times the CPU time limit may pass on the clock: a busy machine is no fault of the document."""
 PATIENCE_SECONDS = 60.0
@@ -85,9 +87,9 @@ def convert_pending(
         if isinstance(item, Pending):
             documents += 1
             characters += sum(map(len, item.pages))
-            if documents >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS:
-                yield from _converted(held, convert, sampled)
-                held, documents, characters = [], 0, 0
+        if documents >= BATCH_DOCUMENTS or characters >= BATCH_CHARACTERS or len(held) >= BATCH_ITEMS:
+            yield from _converted(held, convert, sampled)
+            held, documents, characters = [], 0, 0
     yield from _converted(held, convert, sampled)
 
 
@@ -217,8 +219,9 @@ class LimitedConverter:
         assert process.stdout is not None
         deadline = None
         if self._limits.seconds:
+            # Of a batch that should take longer, the documents are converted one by one.
             most = max(self._limits.seconds * PATIENCE_FACTOR, self._limits.seconds + PATIENCE_SECONDS)
-            deadline = time.monotonic() + most * len(requests)
+            deadline = time.monotonic() + most
         try:
             with contextlib.suppress(BrokenPipeError):
                 for part in (LENGTH.pack(len(message)), message):
