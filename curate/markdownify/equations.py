@@ -13,6 +13,8 @@ from tootsie.curate.markdownify.serializer import SKIP, Node, Serializer
 
 _MATH_START = "<math"
 _MATH_END = re.compile("</math>")
+_FORMULA_BLOCK = re.compile(r"(\${1,2})([^$]+)\1([.,;:]?)")
+_NUMBER_BLOCK = re.compile(r"(?:\*\*)?\((?:\*\*)?([^\s()*\\]{1,12})(?:\*\*)?\)(?:\*\*)?")
 _PUNCTUATION = re.compile(r"[.,;:!?]+")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _BLOCK = re.compile(r"[-+*>#=|~`]|\d+[.)]|<|$")
@@ -204,6 +206,15 @@ def _cell_formula(entry: Node) -> tuple[str, str]:
         elif node.tag == "-text" and (node.text_content or "").strip() and not _in_math(node):
             outside.append(node.text_content)
     return " ".join(part for part in parts if part), collapse("".join(outside)).strip(" ")
+
+
+def join_number(blocks: list[str]) -> str | None:
+    """Return a formula and its number, the two blocks that a table held, as one formula; ``None`` when they are not that."""
+    formula = _FORMULA_BLOCK.fullmatch(blocks[0]) if len(blocks) == 2 else None
+    number = _NUMBER_BLOCK.fullmatch(blocks[1]) if formula is not None else None
+    if formula is None or number is None:
+        return None
+    return f"$${formula[2]}{formula[3]} \\tag{{{escape_tex(number[1])}}}$$"
 
 
 def _in_math(node: Node) -> bool:

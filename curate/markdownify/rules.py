@@ -63,7 +63,7 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("rendered_formulas_dropped", _D, _MATH, "The rendered copy of a formula whose source stands beside it."),
     ("equations", _K, _ARXIV, "An equation environment of one row."),
     ("equation_groups", _K, _ARXIV, "Rows of align, eqnarray, gather joined into one formula."),
-    ("equation_numbers", _R, _ARXIV, "An equation number, as \\tag{…}."),
+    ("equation_numbers", _R, _ALL, "An equation number, as \\tag{…}."),
     # tables
     ("tables_gfm", _K, _ALL, "A table written as GFM."),
     ("tables_html", _K, _ALL, "A table of what GFM cannot hold, written as HTML around Markdown."),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tootsie.curate.markdownify.blocks import container, open_line
+from tootsie.curate.markdownify.equations import join_number
 from tootsie.curate.markdownify.escaping import escape_cell
 from tootsie.curate.markdownify.grid import Cell, Row, to_gfm, to_html
 from tootsie.curate.markdownify.inlines import is_hidden
@@ -19,6 +20,8 @@ MAX_SPAN = 65534
 _COUNT = re.compile(r"\s*(\d{1,9})", re.ASCII)
 _ALIGN = re.compile(r"text-align\s*:\s*(left|right|center)", re.IGNORECASE)
 _LTX_ALIGN = re.compile(r"ltx_align_(left|right|center)\b")
+_FORMULAS = "math, mjx-container, script[type^=math], img.tex, img.latex, .math, .katex"
+_NUMBER_CELL = re.compile(r"\s*\(\s*[^\s()]{1,12}\s*\)\s*")
 _FORMULA_ATTRIBUTES = ("alttext", "alt", "data-entry", "data-mathml")
 _CODE = frozenset(("code", "pre", "kbd", "samp", "tt"))
 _LINE_NUMBERS = frozenset(
@@ -56,11 +59,47 @@ def table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     if is_hidden(attributes) and not folded:  # MediaWiki's mobile pages only fold theirs
         serializer.counters["hidden_dropped"] += 1
         return SKIP
-    if serializer.flow.in_cell or serializer.flow.kind == "line" or _is_layout(serializer, node, attributes):
+    free = not serializer.flow.in_cell and serializer.flow.kind != "line"
+    if free and _is_numbered_formula(node):
+        serializer.counters["tables_layout"] += 1
+        return _open_equation(serializer)
+    if not free or _is_layout(serializer, node, attributes):
         serializer.counters["tables_layout"] += 1
         serializer.flush()
         return container(serializer, node, attributes)
     return open_table(serializer, node, attributes)
+
+
+def _is_numbered_formula(node: Node) -> bool:
+    """Return whether a table holds a formula and, in the last of its two to four cells, a number in brackets."""
+    row = node.first_child
+    while row is not None and row.tag in ("-text", "colgroup", "tbody"):
+        row = row.first_child if row.tag == "tbody" else row.next
+    if row is None or row.tag != "tr" or (row.next is not None and row.next.tag == "tr"):
+        return False
+    cells = []
+    cell = row.first_child
+    while cell is not None and len(cells) < 5:
+        cells += [cell] if cell.tag in ("td", "th") else []
+        cell = cell.next
+    if not 2 <= len(cells) <= 4 or _NUMBER_CELL.fullmatch(cells[-1].text(deep=True)[:40]) is None:
+        return False
+    return any(cell.css_first(_FORMULAS) is not None for cell in cells[:-1])
+
+
+def _open_equation(serializer: Serializer) -> Leave:
+    """Collect what follows as blocks; a formula and its number become one."""
+    serializer.flush()
+    serializer.push("quote")
+
+    def leave(s: Serializer) -> None:
+        blocks = s.pop().blocks
+        joined = join_number(blocks)
+        s.counters["equation_numbers"] += joined is not None
+        for block in blocks if joined is None else [joined]:
+            s.block(block)
+
+    return leave
 
 
 def open_table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave:

@@ -220,8 +220,25 @@ OUT = {
         ambox tmbox ombox cmbox fmbox mbox-small stub metadata bandeau-container bandeau-article
         hatnote dablink rellink noprint shortdescription mw-editsection pcs-edit-section-link-container
         mw-cite-backlink mw-linkback-text Z3988 geo-nondefault geo-multi-punct geo-inline-hidden mw-empty-elt
+        geobox navigation-only cs1-visible-error cs1-hidden-error cs1-maint
         mw-references references mw-ref reference""".replace("\n", " ").split(" ")
     ),
     "arxiv": frozenset(("ltx_note", "ltx_listing_data", "ltx_keywords", "ltx_classification", "ltx_dates")),
     "web": frozenset(),
 }
+
+
+def is_left_out(element: Tree, profile: str) -> bool:
+    """Return whether a profile means to leave an element out: by its class, or as a link to the editor or to help."""
+    if classes_of(element) & OUT[profile]:
+        return True
+    if profile != "wikipedia" or not isinstance(element.tag, str):
+        return False
+    href = element.get("href") or ""
+    help_mark = name_of(element) == "sup" and "".join(element.itertext()).strip() == "?"
+    return (
+        ("action=edit" in href and "redlink=1" not in href)
+        or element.get("role") == "navigation"
+        or element.get("id") == "coordinates"
+        or help_mark
+    )

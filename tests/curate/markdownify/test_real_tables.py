@@ -39,8 +39,7 @@ def prepared(page: str, profile: str) -> reader.Tree:
         if (
             name in NEVER_SHOWN
             or not name
-            or names & reader.OUT[profile]
-            or element.get("id") == "coordinates"
+            or reader.is_left_out(element, profile)
             or (name != "math" and reader.is_hidden(element) and not shown_after_all)
         ):
             reader.remove(element)

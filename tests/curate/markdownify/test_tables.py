@@ -136,6 +136,25 @@ def test_a_layout_table_is_unwrapped(html: str) -> None:
     assert "1" not in conversion.markdown
 
 
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ("<tr><td><math display=block><mi>x</mi></math><td>(1)", "$$x \\tag{1}$$"),
+        ("<tr><td><math><mi>x</mi></math>,<td>(3a)", "$$x, \\tag{3a}$$"),
+        ("<tr><td><td><math display=block><mi>x</mi></math><td><b>(1)</b>", "$$x \\tag{1}$$"),
+        ("<tr><td>where <math><mi>x</mi></math><td>(1)", "where $x$\n\n(1)"),
+        ("<tr><td><math><mi>x</mi></math><td>one", "|  |  |\n| --- | --- |\n| $x$ | one |"),
+        ("<tr><td>x<td>(1)", "|  |  |\n| --- | --- |\n| x | (1) |"),
+        (
+            "<tr><td><math><mi>x</mi></math><td>(1)<tr><td>y<td>(2)",
+            "|  |  |\n| --- | --- |\n| $x$ | (1) |\n| y | (2) |",
+        ),
+    ],
+)
+def test_a_formula_beside_its_number_is_an_equation(html: str, markdown: str) -> None:
+    assert markdownify(f"<table>{html}</table>") == markdown + "\n"
+
+
 def test_the_caption_stands_before_the_table() -> None:
     html = "<table><caption>C <b>d</b></caption><tr><td>1<td>2</table>"
     assert markdownify(html) == "C **d**\n\n|  |  |\n| --- | --- |\n| 1 | 2 |\n"
