@@ -63,6 +63,7 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("rendered_formulas_dropped", _D, _MATH, "The rendered copy of a formula whose source stands beside it."),
     ("equations", _K, _ARXIV, "An equation environment of one row."),
     ("equation_groups", _K, _ARXIV, "Rows of align, eqnarray, gather joined into one formula."),
+    ("equation_texts", _K, _ARXIV, "Text between the rows of a group (\\intertext), as a paragraph."),
     ("equation_numbers", _R, _ALL, "An equation number, as \\tag{…}."),
     # tables
     ("tables_gfm", _K, _ALL, "A table written as GFM."),
@@ -70,7 +71,6 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("tables_layout", _K, _ALL, "A table that only arranges: its cells become blocks."),
     ("tables_inline", _K, _ARXIV, "A table that LaTeXML wrote with span elements."),
     ("tables_too_large", _K, _ALL, "A table beyond max_cells: its rows become lines of text."),
-    ("line_numbers_dropped", _D, _ALL, "The cell of line numbers beside a listing."),
     ("cells_spanning", _K, _ALL, "A cell that spans rows or columns."),
     ("captions", _K, _ALL, "A caption, as a paragraph."),
     # code
