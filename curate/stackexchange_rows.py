@@ -6,7 +6,8 @@ never sees the beginning of the file, so there is no DTD, no entity and no expan
 is linear in the file.
 
 XML 1.0 (fifth edition) decides what is damaged: control characters and references to them (``&#x1F;``), a raw ``&`` or ``<``,
-bytes that are not UTF-8, a missing quote. Nothing is guessed or mended.
+bytes that are not UTF-8, a missing quote. Nothing is guessed or mended,
+and what stands between rows is damage as well.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ EXCERPT_BYTES = 8000
 _ROW = re.compile(rb"<row(?=[\s/>])")
 _ENTITY = re.compile(rb"<!ENTITY\s+(?:%\s+)?([^\s\"'<>]{1,80})")
 _END = re.compile(rb"</([A-Za-z_][\w:.-]*)\s*>\s*\Z")
+_PROLOG = re.compile(
+    rb"\A\s*(?:<\?[^>]*\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>\s*)*"
+    rb"(?:<[A-Za-z_][\w:.-]*(?:\s[^<>]*)?/?>\s*)?\Z",
+    re.DOTALL,
+)
 _EMPTY_ROOT = re.compile(rb"<[A-Za-z_][^<>]*/>\s*\Z")
 _DECLARED = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _ID = re.compile(rb"\sId\s*=\s*[\"'](-?[0-9]{1,18})[\"']")
@@ -92,9 +98,14 @@ def read_rows(stream: IO[bytes], name: str, max_row_bytes: int = 2**26) -> Itera
             value=entity[1].decode("utf-8", "replace"),
             remedy="Do not trust it; fetch it from its origin",
         )
+    end = _END.search(held[-_TAIL:]) if ended else None
+    if ended and not (end or _EMPTY_ROOT.search(held[-_TAIL:])):
+        yield Damage("the file ends without its last tag", bytes(held[:EXCERPT_BYTES]), truncated=True)
+        return
+    prolog = bytes(held[: first.start() if first else len(held) - len(end[0] if end else b"")])
+    if not _PROLOG.match(prolog):
+        yield Damage("byte 0: data before the first row", prolog[:EXCERPT_BYTES])
     if ended:
-        if not (_END.search(held[-_TAIL:]) or _EMPTY_ROOT.search(held[-_TAIL:])):
-            yield Damage("the file ends without its last tag", bytes(held[:EXCERPT_BYTES]), truncated=True)
         return
     assert first is not None
     offset = first.start()
@@ -164,10 +175,13 @@ def _batch(content: bytes, offset: int, limit: int) -> Iterator[Row | Damage]:
     """Yield the rows of ``content``, which begins with one and ends between two."""
     if len(content) <= limit:
         try:
-            yield from _parse(content)
-            return
+            rows, strays = _parse(content)
         except _MalformedError:
             pass
+        else:
+            if not strays:
+                yield from rows
+                return
     starts = [match.start() for match in _ROW.finditer(content)]
     for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
         piece = content[start:end]
@@ -175,12 +189,17 @@ def _batch(content: bytes, offset: int, limit: int) -> Iterator[Row | Damage]:
             yield _too_long(piece[:EXCERPT_BYTES], len(piece), offset + start, limit)
             continue
         try:
-            found = _parse(piece)
+            rows, strays = _parse(piece)
         except _MalformedError as error:
             detail = f"byte {offset + start + error.position:,}: {error}"
             yield Damage(detail, piece[:EXCERPT_BYTES])
-        else:
-            yield from found
+            continue
+        yield from rows
+        if strays:
+            where = strays[0]
+            yield Damage(
+                f"byte {offset + start + where:,}: data outside of a row", piece[where:][:EXCERPT_BYTES]
+            )
 
 
 class _MalformedError(Exception):
@@ -191,16 +210,25 @@ class _MalformedError(Exception):
         self.position = position
 
 
-def _parse(content: bytes) -> list[Row]:
+def _parse(content: bytes) -> tuple[list[Row], list[int]]:
+    """Return the rows, and where there is data outside of them: text, or another element with attributes."""
     rows: list[Row] = []
+    strays: list[int] = []
     parser = expat.ParserCreate("utf-8")
+    before = b"<table>"
 
     def start(tag: str, attributes: Row) -> None:
         if tag == "row":
             rows.append(attributes)
+        elif attributes:
+            strays.append(parser.CurrentByteIndex - len(before))
+
+    def text(characters: str) -> None:
+        if not characters.isspace():
+            strays.append(parser.CurrentByteIndex - len(before))
 
     parser.StartElementHandler = start
-    before = b"<table>"
+    parser.CharacterDataHandler = text
     try:
         for part in (before, content):
             parser.Parse(part, False)
@@ -208,7 +236,7 @@ def _parse(content: bytes) -> list[Row]:
     except expat.ExpatError as error:
         position = min(max(parser.ErrorByteIndex - len(before), 0), len(content))
         raise _MalformedError(expat.ErrorString(error.code) or "not well-formed", position) from None
-    return rows
+    return rows, strays
 
 
 def _too_long(excerpt: bytes, length: int, offset: int, limit: int) -> Damage:

@@ -30,11 +30,12 @@ def table(*rows: bytes) -> bytes:
         "<?xml version='1.0'?><!DOCTYPE posts SYSTEM 'posts.dtd'><posts>",
         "<xml>",
         "<rows>",
+        "<!-- a > b --><!DOCTYPE posts [<!ELEMENT posts (row*)>]>\n<posts version='1'>",
         '<?xml version="1.0" encoding="utf-16"?><posts>',
     ],
 )
 def test_prologs_of_real_dumps(prolog: str) -> None:
-    root = prolog.rpartition("<")[2]
+    root = prolog.rpartition("<")[2].split()[0].rstrip(">") + ">"
     content = f'{prolog}<row Body="a &lt;b&gt; &#xA; é" Id="1" /><other/>\r\n</{root}\r\n'
     assert read(content.encode()) == [{"Id": "1", "Body": "a <b> \n é"}]
 
@@ -107,6 +108,42 @@ def test_only_the_damaged_rows_of_many_are_lost_wherever_chunks_end(monkeypatch:
         (row.identity, True) if isinstance(row, Damage) else (row["Id"], False) for row in read(table(*rows))
     ]
     assert found == expected
+
+
+@pytest.mark.parametrize("stray", [b'xrow Id="2" Body="y" />', b'<rox Id="2" Body="y" />', b"some text"])
+def test_data_outside_of_rows_is_not_lost_in_silence(stray: bytes) -> None:
+    first, damage, last = read(table(b'<row Id="1" />', stray, b'<row Id="3" />'))
+    assert (first, last) == ({"Id": "1"}, {"Id": "3"})
+    assert damage.excerpt.strip().startswith(stray)
+    assert damage.detail.endswith("data outside of a row")
+
+
+SMALL = table(
+    b'<row Id="1" Body="a /&gt; b" />', "<row Id='2' Body='é &#xA;'></row>".encode(), b'<row Id="3"/>'
+)
+
+
+def test_a_file_cut_anywhere_keeps_what_is_whole() -> None:
+    whole = read(SMALL)
+    assert [row["Id"] for row in whole] == ["1", "2", "3"]
+    for cut in range(len(SMALL.rstrip())):
+        *rows, end = read(SMALL[:cut])
+        assert end.truncated
+        assert rows == whole[: len(rows)]
+        ends = (SMALL.index(b"/>") + 2, SMALL.index(b"</row>") + 6, SMALL.rindex(b"/>") + 2)
+        assert len(rows) == sum(cut >= place for place in ends)
+
+
+def test_no_byte_can_be_changed_so_that_rows_vanish_in_silence() -> None:
+    whole = read(SMALL)
+    for position in range(len(b"<posts>\n"), len(SMALL.rstrip()) - len(b"</posts>")):
+        for byte in b"\0<>&\"' x\xff":
+            changed = SMALL[:position] + bytes([byte]) + SMALL[position + 1 :]
+            found = read(changed)
+            rows = [row for row in found if not isinstance(row, Damage)]
+            kept = sum(row in whole for row in rows)
+            assert kept >= 1
+            assert len(found) >= len(whole) or len(found) - len(rows) >= 1, changed
 
 
 @pytest.mark.parametrize(
