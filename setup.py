@@ -49,7 +49,7 @@ setup(
     package_dir={**PACKAGES, **LAUNCHERS},
     package_data={
         "tootsie.curate.markdownify.explain": ["*.css", "*.js"],
-        "tootsie.datasets": ["cards/*.yaml", "sample/**/*.zip", "sample/**/*.gz", "sample/**/*.7z"],
+        "tootsie.datasets": ["cards/**/*.yaml", "sample/**/*.zip", "sample/**/*.gz", "sample/**/*.7z"],
         "tootsie.mixtures": ["recipes/*.yaml"],
         "tootsie.tokenize": ["vocabularies/*"],
         "tootsie.train.report": ["page.css"],

@@ -169,6 +169,17 @@ def load_card(name: str) -> Card:
     return card
 
 
+def describe_sizes(card: Card) -> str:
+    """Return the best statement of a card's size as one phrase: ``2,742,463,924 tokens (llama3, measured)``."""
+    for label, sizes in (("measured", card.measured), ("claimed", card.claimed)):
+        for size in sizes:
+            if size.tokens is not None:
+                return f"{size.tokens:,} tokens ({size.tokenizer or 'tokenizer unknown'}, {label})"
+            if size.documents is not None:
+                return f"{size.documents:,} documents ({label})"
+    return ""
+
+
 def load_cards() -> Iterator[Card]:
     """Yield every card that comes with Tootsie, by name."""
     for name in card_names():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,13 +20,11 @@ app = typer.Typer(
 )
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
-Folder = Annotated[str, typer.Argument(help="Folder or URL of a corpus.")]
+Folder = Annotated[str, typer.Argument(help="Folder or URL of a corpus; for show, also the name of a card.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 
 SAMPLES = Path(__file__).parent / "sample"
 """The dumps that come with Tootsie."""
-CARDS = Path(__file__).parent / "cards"
-"""One YAML file for each known dataset."""
 DUMP_SUFFIXES = (".zip", ".tar.gz", ".7z")
 
 
@@ -39,9 +37,11 @@ def list_corpora(as_json: Json = False) -> None:
         for path in sorted(folder.iterdir())
         if path.name.endswith(DUMP_SUFFIXES)
     ]
-    cards = [path.stem for path in sorted(CARDS.glob("*.yaml"))]
+    from tootsie.datasets.card import describe_sizes, load_cards
+
+    cards = list(load_cards())
     if as_json:
-        print(json.dumps({"sample_dumps": dumps, "cards": cards}, indent=1))
+        print(json.dumps({"sample_dumps": dumps, "cards": [card.name for card in cards]}, indent=1))
         return
     print("Sample dumps (tootsie curate CORPUS PATH OUT):")
     for dump in dumps:
@@ -49,7 +49,7 @@ def list_corpora(as_json: Json = False) -> None:
     if cards:
         print("Cards:")
         for card in cards:
-            print(f"  {card}")
+            print(f"  {card.name:<34} {card.kind.value:<12} {describe_sizes(card):<44} {card.title}")
 
 
 @app.command(context_settings=_CONTEXT)
@@ -64,11 +64,16 @@ def show(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Print a summary of a corpus and its first documents."""
+    """Print a summary of a corpus and its first documents, or a dataset card by its name."""
     from tootsie.datasets import storage
+    from tootsie.datasets.card import card_names, load_card
     from tootsie.datasets.document import Document
     from tootsie.datasets.manifest import read_documents, read_manifest
 
+    if folder in card_names():
+        fields = load_card(folder).model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        print(json.dumps(fields, indent=1, ensure_ascii=False) if as_json else _card_text(fields))
+        return
     manifest = read_manifest(folder)
     if as_json:
         print(json.dumps(manifest.model_dump(), indent=1, ensure_ascii=False))
@@ -132,3 +137,22 @@ def verify(folder: Folder, as_json: Json = False) -> None:
         )
     if not as_json:
         print(f"{folder}: whole, {manifest.documents:,} documents in {len(manifest.files)} files")
+
+
+def _card_text(fields: dict[str, Any]) -> str:
+    """Return a card as lines, a list's entries below its name."""
+    lines = []
+    for name, value in fields.items():
+        if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+            lines.append(f"{name}:")
+            for entry in value:
+                facts = [
+                    f"{key} {fact:,}" if isinstance(fact, int) else f"{key} {fact}"
+                    for key, fact in entry.items()
+                ]
+                lines.append(f"  - {'; '.join(facts)}")
+        elif isinstance(value, dict):
+            lines.append(f"{name}: {'; '.join(f'{key} {fact}' for key, fact in value.items())}")
+        else:
+            lines.append(f"{name}: {', '.join(value) if isinstance(value, list) else value}")
+    return "\n".join(lines)

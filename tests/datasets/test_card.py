@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer.main
 
 from tootsie.datasets.card import Card, Kind, card_names, load_card
+from tootsie.datasets.command import app
+from tootsie.datasets.command_line import run_command
 from tootsie.datasets.errors import SpecError
 
 TEXT = """\
@@ -79,6 +82,22 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, change: tuple[str, 
     path.write_text(TEXT.replace(*change))
     with pytest.raises(SpecError, match=message):
         load_card(str(path))
+
+
+def test_the_sets_of_the_8b_run_are_there() -> None:
+    kinds = [load_card(name).kind for name in card_names()]
+    assert kinds.count(Kind.PRETRAINING) == 35
+    assert kinds.count(Kind.INSTRUCTION) == 9
+    assert kinds.count(Kind.EVALUATION) == 16 + 7
+
+
+def test_cards_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    command = typer.main.get_command(app)
+    assert run_command(command, ["list"], "tootsie data") == 0
+    assert "marin/arxiv_no_problem" in (out := capsys.readouterr().out)
+    assert "2,742,463,924 tokens (llama3, measured)" in out
+    assert run_command(command, ["show", "marin/arxiv_no_problem"], "tootsie data") == 0
+    assert "disagreements: The 8B run weighted it as 58.1B tokens" in capsys.readouterr().out
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
