@@ -20,10 +20,6 @@ _KINDS = {edge: kind for kind, edges in EDGES.items() for edge in edges}
 _OPENING = frozenset(opening for opening, _ in EDGES.values())
 _LENGTHS = {"em": 1, "strong": 2, "del": 2}
 _REPEATED = re.compile("(?<=[\\w.,; ])(?:\ud801\ud800|\ud803\ud802|\ud805\ud804)")
-_BESIDE_WORDS = re.compile(
-    "[\ud800\ud802\ud804](?=[^\\W_])|(?<=[^\\W_])[\ud801\ud803\ud805](?![\ud800-\ud805])"
-)
-"""Edges that the first delimiter says whatever is outside: a word begins or ends inside, and no other edge touches."""
 _STARS = {edge: "~~" if kind == "del" else "*" * _LENGTHS[kind] for edge, kind in _KINDS.items()}
 _SPACE, _PUNCTUATION, _OTHER = 1, 2, 4
 
@@ -60,7 +56,7 @@ def resolve(text: str, delimiters: str = "*_") -> str:
     """
     pieces = _EDGE.split(text)
     texts, edges = pieces[::2], pieces[1::2]
-    if delimiters[0] == "*" and len(_BESIDE_WORDS.findall(text)) == len(edges) and not _nests(edges):
+    if delimiters[0] == "*" and _beside_words(texts, edges) and not _nests(edges):
         pieces[1::2] = [_STARS[edge] for edge in edges]
         return "".join(pieces)
     elements: list[_Element] = []
@@ -92,6 +88,20 @@ def resolve(text: str, delimiters: str = "*_") -> str:
             written.append(f"<{element.kind}>" if element.open == index else f"</{element.kind}>")
         written.append(texts[index + 1])
     return "".join(written)
+
+
+def _beside_words(texts: list[str], edges: list[str]) -> bool:
+    """Return whether a word begins or ends inside each edge, and no other edge follows one that closes.
+
+    The first delimiter says such edges whatever is outside.
+    """
+    for index, edge in enumerate(edges):
+        if edge in _OPENING:
+            if not texts[index + 1][:1].isalnum():
+                return False
+        elif not texts[index][-1:].isalnum() or not (texts[index + 1] or index + 1 == len(edges)):
+            return False
+    return True
 
 
 def _nests(edges: list[str]) -> bool:

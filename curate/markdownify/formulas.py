@@ -50,12 +50,19 @@ _TYPESETTER = re.compile(
     re.IGNORECASE,
 )
 
+_TYPESETTERS = (b"mathjax", b"katex", b"rendermathinelement")
+
 
 def dollars_of(dollars: Dollars, html: str) -> Dollars:
     """Return how delimiters in the text of a page are read: ``AUTO`` looks for MathJax or KaTeX's auto-render in it."""
     if dollars is not Dollars.AUTO:
         return dollars
-    return Dollars.STRICT if _TYPESETTER.search(html) is not None else Dollars.NONE
+    if "$" not in html and "\\" not in html:
+        return Dollars.NONE
+    lower = html.encode(errors="replace").lower()  # many times as fast as to search for any case
+    if not any(name in lower for name in _TYPESETTERS) or _TYPESETTER.search(html) is None:
+        return Dollars.NONE
+    return Dollars.STRICT
 
 
 def normalise(tex: str) -> str:
