@@ -88,6 +88,7 @@ class SiteReader:
 
     def _damaged(self, table: str, number: int, damage: Damage) -> Record:
         identity = damage.identity or f"row-{number}"
+        identity = identity if table == "posts" else f"{table}/{identity}"
         what = "truncated" if damage.truncated else "too_large" if damage.too_long else "damaged"
         head = {"site": self.site, "Id": identity, what: f"{table}: {damage.detail}"}
         return Record(f"{self.site}/{identity}", head, damage.excerpt, counted=False)

@@ -296,6 +296,7 @@ def test_a_damaged_row_is_a_counted_reject_and_the_rest_is_read(curate, tmp_path
     assert one.id == "a.stackexchange.com/5"
     assert one.text.startswith('<row Id="5" PostTypeId="1"')
     assert one.metadata["detail"].startswith("posts: byte ")
+    assert two.id == "a.stackexchange.com/users/8"
     assert two.metadata["detail"].startswith("users: byte ")
     strict = curate("stackexchange", folder, "--comments=keep", out="strict")
     assert strict.code == 2
