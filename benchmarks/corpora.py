@@ -7,7 +7,8 @@ NDJSON) and removed at the end. A round converts it with each number of workers 
 alike; the table has medians over the rounds. The ratio compares with the first number of workers. ``CPU s`` is that of all
 processes, ``busy cores`` how much of it there was at a time; the memory columns are the largest resident set of one process,
 and of all together in the second and in the last quarter of the run: of a flat run both are alike. The documents of all runs are
-compared.
+compared. ``by CPU`` is the ratio on a machine with a free core for each worker, whatever else this one does: of the CPU time of
+the command and its busiest worker, its converter included.
 """
 
 from __future__ import annotations
@@ -103,6 +104,8 @@ class Run:
     seconds: float
     cpu: float
     """Seconds of CPU time of all processes."""
+    path: float
+    """Seconds of CPU time of the command itself and of its busiest worker, each with its converter."""
     largest: float
     """Largest resident set of one process in MB."""
     half: float
@@ -122,7 +125,8 @@ class Watch:
         self._thread = threading.Thread(target=self._watch)
         self.totals: list[int] = []
         self.largest = 0
-        self._ticks: dict[str, int] = {}
+        self._ticks: dict[int, int] = {}
+        self._parents: dict[int, int] = {}
         self._thread.start()
 
     def _watch(self) -> None:
@@ -134,7 +138,8 @@ class Watch:
                         stat = Path(f"/proc/{entry}/stat").read_bytes().rsplit(b")", 1)[1].split()
                         if int(stat[3]) == self._session:
                             sizes.append(int(stat[21]) * PAGE)
-                            self._ticks[entry] = int(stat[11]) + int(stat[12])
+                            self._ticks[int(entry)] = int(stat[11]) + int(stat[12])
+                            self._parents[int(entry)] = int(stat[1])
                     except OSError:
                         continue
             if sizes:
@@ -149,6 +154,18 @@ class Watch:
     def cpu(self) -> float:
         """Seconds of all processes so far, but for the last moments of each."""
         return sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def path(self) -> float:
+        """Seconds of the command and of the busiest of the processes it started, each with what that started."""
+        branches: dict[int, int] = {}
+        for process, ticks in self._ticks.items():
+            branch = process
+            while branch != self._session and self._parents.get(branch, self._session) != self._session:
+                branch = self._parents[branch]
+            branches[branch] = branches.get(branch, 0) + ticks
+        own = branches.pop(self._session, 0)
+        return (own + max(branches.values(), default=0)) / os.sysconf("SC_CLK_TCK")
 
     def quarter(self, number: int) -> float:
         count = len(self.totals)
@@ -183,7 +200,13 @@ def run(corpus: str, dump: Path, out: Path, workers: int, options: list[str]) ->
     for path in sorted(out.rglob("*.zst")):
         digest.update(str(path.relative_to(out)).encode() + path.read_bytes())
     return Run(
-        seconds, watch.cpu, watch.largest / 1e6, watch.quarter(1), watch.quarter(3), digest.hexdigest()
+        seconds,
+        watch.cpu,
+        watch.path,
+        watch.largest / 1e6,
+        watch.quarter(1),
+        watch.quarter(3),
+        digest.hexdigest(),
     )
 
 
@@ -204,15 +227,19 @@ def measure(
     print(
         f"{corpus}: {documents:,} documents, {html / 1e6:,.0f} MB of HTML, {dump.stat().st_size / 1e6:,.0f} MB packed"
     )
-    print("workers  seconds  documents/s  MB/s  ratio  CPU s  busy cores  MB of one  MB at half  MB at end")
+    print(
+        "workers  seconds  documents/s  MB/s  ratio  by CPU  CPU s  busy cores  MB of one  MB at half  MB at end"
+    )
     first = statistics.median(one.seconds for one in runs[workers[0]])
+    first_path = statistics.median(one.path for one in runs[workers[0]])
     for count, found in runs.items():
-        seconds, cpu, largest, half, last = (
+        seconds, cpu, path, largest, half, last = (
             statistics.median(getattr(one, name) for one in found)
-            for name in ("seconds", "cpu", "largest", "half", "last")
+            for name in ("seconds", "cpu", "path", "largest", "half", "last")
         )
         print(
             f"{count:7}  {seconds:7.1f}  {documents / seconds:11.1f}  {html / 1e6 / seconds:4.1f}  {first / seconds:5.2f}  "
+            f"{first_path / path:6.2f}  "
             f"{cpu:5.1f}  {cpu / seconds:10.2f}  {largest:9.0f}  {half:10.0f}  {last:9.0f}"
         )
     alike = len({one.digest for found in runs.values() for one in found}) == 1
