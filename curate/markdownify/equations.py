@@ -139,6 +139,7 @@ def _lines(table: Node) -> list[_Line]:
     lines: list[_Line] = []
     for row in table.css("tr"):
         line = _Line([], "")
+        prose: tuple[Node, int, str] | None = None
         entry = row.first_child
         while entry is not None:
             name = (entry.attributes.get("class") or "") if entry.tag == "td" else "padleft"
@@ -147,17 +148,21 @@ def _lines(table: Node) -> list[_Line]:
             elif "padleft" not in name and "padright" not in name:
                 tex, outside = _cell_formula(entry)
                 if _is_prose(entry, tex, outside):
-                    line.prose = entry
+                    prose = entry, len(line.cells), f"{tex} \\text{{{escape_tex(outside)}}}".lstrip(" ")
                 elif _PUNCTUATION.fullmatch(outside) is not None:
                     tex += outside
                 elif outside:
                     tex = f"{tex} \\text{{{escape_tex(outside)}}}".lstrip(" ")
                 line.cells.append(tex)
             entry = entry.next
+        if prose is not None:
+            cell, place, remark = prose
+            if any(tex for index, tex in enumerate(line.cells) if index != place):
+                line.cells[place] = remark  # beside an equation
+            else:
+                line.prose = cell
         while line.cells and not line.cells[-1]:
             line.cells.pop()
-        if line.prose is not None and sum(map(bool, line.cells)) > 1:
-            line.prose = None  # a remark beside an equation
         if line.cells or line.number or line.prose is not None:
             lines.append(line)
     return lines

@@ -121,3 +121,15 @@ def test_counters_tell_equations_groups_and_numbers() -> None:
         profile="arxiv",
     ).counters
     assert (counters["equation_groups"], counters["equations"], counters["equation_numbers"]) == (1, 1, 3)
+
+
+def test_words_in_a_cell_beside_a_formula_stay_with_it() -> None:
+    rows = "".join(
+        f'<tr><td class="ltx_eqn_cell"><span class="ltx_text ltx_markedasmath">{words}:</span></td>'
+        f'<td class="ltx_eqn_cell"><math class="ltx_Math" alttext="\\displaystyle\\quad {tex}"></math></td></tr>'
+        for words, tex in (("first price", "a=1,"), ("all pay", "b=2."))
+    )
+    html = f'<table class="ltx_equationgroup ltx_eqn_align ltx_eqn_table">{rows}</table>'
+    assert markdownify(html, profile="arxiv") == (
+        "$$\\begin{aligned}\n\\text{first price:} &\\quad a=1, \\\\\n\\text{all pay:} &\\quad b=2.\n\\end{aligned}$$\n"
+    )
