@@ -146,6 +146,7 @@ class MarkdownConverter:
                 field=name,
                 remedy="Use convert_* hooks and escape(), or the markdownify package itself",
             )
+        self._counted: dict[Any, tuple[Any, int]] = {}
         self._ready = (dict(self.options), self._settings())  # refuses at once what is wrong
 
     def _settings(self, **changes: Any) -> EngineOptions:
@@ -178,7 +179,11 @@ class MarkdownConverter:
             settings = self._ready[1]
         limits = self.options.get("limits") or DEFAULT_LIMITS
         charset = self.options.get("charset")
-        return convert_with(serializer_of(self), html, settings, limits, charset)[0].markdown
+        counted, self._counted = self._counted, {}
+        try:
+            return convert_with(serializer_of(self), html, settings, limits, charset)[0].markdown
+        finally:
+            self._counted = counted
 
     def process_tag(self, node: Any, parent_tags: Any = None) -> str:
         """Return the Markdown of one element, for hooks that convert a child themselves."""
@@ -350,11 +355,24 @@ class MarkdownConverter:
         parent = el.parent
         if parent is not None and parent.name == "ol":
             start = str(parent.get("start") or "")
-            mark = f"{(int(start) if start.isdecimal() else 1) + len(el.find_previous_siblings('li'))}. "
+            first = int(start) if re.fullmatch(r"\d{1,9}", start, re.ASCII) else 1
+            mark = f"{first + self._items_before(el, parent)}. "
         else:
             depth = sum(outer.name == "ul" for outer in el.parents) - 1
             mark = f"{self.options['bullets'][max(depth, 0) % len(self.options['bullets'])]} "
         return mark + _LINE.sub(" " * len(mark), text)[len(mark) :] + "\n"
+
+    def _items_before(self, el: Any, parent: Any) -> int:
+        """Return how many items of its list come before ``el``, counted on from the item that was asked for last."""
+        last, count = self._counted.get(parent, (None, 0))
+        before = 0
+        for sibling in el.previous_siblings:
+            if sibling is last or (sibling.name == "li" and sibling == last):
+                before += count + 1
+                break
+            before += sibling.name == "li"
+        self._counted[parent] = (el, before)
+        return before
 
     @_rule
     def convert_dt(self, el: Any, text: str, tags: set[str]) -> str:

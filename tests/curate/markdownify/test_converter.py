@@ -365,5 +365,6 @@ def test_hostile_pages_stay_cheap_with_hooks() -> None:
         assert "inside" in converted
         assert "after" in converted
         assert len(converted) < 200_000
+    assert All().convert("<ol>" + "<li>a" * 20_000).endswith("\n20000. a")
     with pytest.raises(InputError):
         All(limits=Limits(max_bytes=10)).convert("more than ten bytes")

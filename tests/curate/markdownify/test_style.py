@@ -131,6 +131,13 @@ def test_wrapping(html: str, width: int | None, markdown: str) -> None:
     assert markdownify(html, wrap=True, wrap_width=width).endswith(markdown)
 
 
+@pytest.mark.parametrize("piece", ["`", "` ", "$", "$ ", "<", '](x "', "word [x](y ", "\\", "]("])
+def test_wrapping_takes_hostile_paragraphs(piece: str) -> None:
+    html = "<p>" + (piece * 50_000).replace("<", "&lt;")
+    markdown = markdownify(html, wrap=True, wrap_width=20, escape_misc=False)
+    assert "".join(markdown.split()) == "".join((piece * 50_000).split())
+
+
 WORDS = st.lists(
     st.sampled_from(["a", "bb", "-", "#", "1.", "*", "`", "$", "<", ">", "[x]", "http://a.b", "wörter"])
 )
