@@ -29,7 +29,7 @@ def fidelity(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE…", help="Pages, folders or ZIPs of pages, Enterprise dumps, Posts.xml."
+            metavar="SOURCE…", help="Pages, folders or ZIPs of pages, Enterprise dumps, Posts.xml or 7z."
         ),
     ],
     profile: Annotated[Profile, typer.Option(help="What kind of pages these are.")] = Profile.WEB,

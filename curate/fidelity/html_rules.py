@@ -15,7 +15,7 @@ from tootsie.curate.fidelity.table_grid import Cell, grid_of
 from tootsie.curate.markdownify.options import Images, Links
 
 _UNSAFE = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)
-_STYLE = re.compile(r"\\(?:display|text)style(?![A-Za-z])\s*")
+_STYLE = re.compile(r"^\\(?:display|text)style(?![A-Za-z])\s*")
 _STYLED = re.compile(r"\{\\(?:display|text)style(?![A-Za-z])\s*(.*)\}", re.DOTALL)
 _BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
 _NUMBER = re.compile(r"\s*-?\d{1,9}\s*", re.ASCII)
@@ -130,9 +130,7 @@ def _math(reader: SourceReader, element: Element) -> Walk:
     if not reader.equation:
         display = element.attributes.get("display") == "block" or element.attributes.get("mode") == "display"
         reader.formula(tex, display or _in_display(element))
-    elif (
-        tex := _STYLE.sub("", normal_tex(tex), count=1) if tex.lstrip().startswith("\\") else normal_tex(tex)
-    ):
+    elif tex := _STYLE.sub("", normal_tex(tex)):
         reader.facts.formulas.append(Formula(tex, display=True, piece=True))
     return False, None
 
@@ -167,8 +165,9 @@ def _in_display(element: Element) -> bool:
 
 
 def table(reader: SourceReader, element: Element) -> Walk:
-    """A table; one that only arranges things (``role=presentation``, a single cell) is text, one inside another is its text."""
-    state = SourceTable(element.attributes.get("role") in ("presentation", "none") or _is_box(element))
+    """A table; one that only arranges things (``role=presentation``, one cell, tables) is none; one in a cell is its text."""
+    layout = element.attributes.get("role") in ("presentation", "none")
+    state = SourceTable(layout or _is_box(element) or _arranges_tables(element))
     if not state.layout:
         for outer in reader.tables:
             outer.nested = True
@@ -206,6 +205,34 @@ def _is_box(element: Element) -> bool:
             else:
                 node = node.next
     return True
+
+
+def _arranges_tables(element: Element) -> bool:
+    """Return whether every cell of a table is empty or holds nothing but a table."""
+    if element.node.css_first("table table") is None:
+        return False
+    found = False
+    waiting = [element.node.first_child]
+    while waiting:
+        node = waiting.pop()
+        while node is not None:
+            if node.tag == "th":
+                return False
+            if node.tag in ("thead", "tbody", "tfoot", "tr"):
+                waiting.append(node.next)
+                node = node.first_child
+                continue
+            if node.tag == "td":
+                inner = [
+                    one.tag
+                    for one in node.iter(include_text=True)
+                    if one.tag != "-text" or bare(one.text_content or "")
+                ]
+                if inner not in ([], ["table"]):
+                    return False
+                found = found or bool(inner)
+            node = node.next
+    return found
 
 
 def row(reader: SourceReader, element: Element) -> Walk:

@@ -6,6 +6,9 @@ Source: LaTeXML 0.8.8's HTML5 output.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborHTMLParser
 
 from tootsie.curate.fidelity import html_rules
 from tootsie.curate.fidelity.code_text import verbatim
@@ -13,6 +16,7 @@ from tootsie.curate.fidelity.facts import Formula, bare, collapse, words
 from tootsie.curate.fidelity.source_reader import Element, Rule, SourceReader, Walk
 
 _LANGUAGE = re.compile(r"ltx_lst_language_([A-Za-z0-9+#-]+)")
+_RAISED = re.compile(r"(?:\{\})?\^(?:\{[^{}]{1,24}\}|.)")
 _ITEM_NUMBER = re.compile(r"\(?(\d{1,9})[.):]?")
 
 
@@ -37,7 +41,9 @@ def _equations(reader: SourceReader, element: Element) -> Walk:
 def _equation_number(reader: SourceReader, element: Element) -> Walk | None:
     if not reader.equation:
         return None
-    text = bare(element.node.text(deep=True) or "")
+    formula = element.node.css_first("math[alttext]")
+    inside = (formula.attributes.get("alttext") or "") if formula is not None else ""
+    text = f"${bare(inside)}$" if inside else bare(element.node.text(deep=True) or "")
     reader.facts.equation_numbers.append(text[1:-1] if text.startswith("(") and text.endswith(")") else text)
     return False, None
 
@@ -130,6 +136,26 @@ def _abstract(reader: SourceReader, element: Element) -> Walk:
 
 def _abstract_title(reader: SourceReader, element: Element) -> Walk:
     return reader.open_heading(0)
+
+
+def affiliations(parser: LexborHTMLParser) -> Iterator[int]:
+    """Yield the ``mem_id`` of affiliations written by hand: paragraphs behind the front matter that begin with a raised mark."""
+    for front in parser.css(".ltx_authors, .ltx_abstract, .ltx_dates, .ltx_keywords, h1.ltx_title_document"):
+        node = front.next
+        while node is not None and (
+            node.tag[0] == "-" or "ltx_para" in (node.attributes.get("class") or "").split()
+        ):
+            if node.tag[0] != "-":
+                mark = node.css_first("math, sup")
+                text, raised = (
+                    bare(one.text(deep=True) or "") if one is not None else "" for one in (node, mark)
+                )
+                if mark is None or not text.startswith(raised):
+                    break
+                if mark.tag == "math" and not _RAISED.fullmatch(mark.attributes.get("alttext") or ""):
+                    break
+                yield node.mem_id
+            node = node.next
 
 
 CLASS_RULES: dict[str, Rule] = {

@@ -98,6 +98,14 @@ def _raised(reader: SourceReader, element: Element) -> Walk:
     return not mark, None
 
 
+def _for_readers(reader: SourceReader, element: Element) -> Walk | None:
+    """Text for screen readers: the plus of a mixed number is a space to the eye."""
+    if collapse(element.node.text(deep=True) or "") != "+":
+        return None
+    reader.space()
+    return False, None
+
+
 def _player(reader: SourceReader, element: Element) -> Walk | None:
     """Brackets around a player: ``(listen)`` is nothing to read."""
     text = collapse(element.node.text(deep=True) or "")
@@ -127,6 +135,8 @@ def add_page_title(reader: SourceReader) -> None:
 TAG_RULES: dict[str, Rule] = {"sup": _raised}
 CLASS_RULES: dict[str, Rule] = {
     "nowrap": _player,
+    "sr-only": _for_readers,
+    "visualhide": _for_readers,
     **dict.fromkeys(("mw-hiero-outer", "mw-hiero-table", "chess-board", "mw-ext-score"), _picture_of_signs),
     "mw-ref": _citation,
     "reference": _citation,

@@ -1,4 +1,4 @@
-"""The pages that are measured: HTML files, folders and ZIPs of them, Enterprise dumps, StackExchange posts."""
+"""The pages that are measured: HTML files, folders and ZIPs of them, Enterprise dumps, StackExchange dumps."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import codecs
 import json
 import posixpath
 import re
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from tootsie.curate.enterprise_dump import ARCHIVES, LINES, read_dump
 from tootsie.curate.markdownify.archive import PAGE_SUFFIXES, read_pages
 from tootsie.curate.markdownify.options import Profile
+from tootsie.curate.stackexchange_dump import opened
+from tootsie.curate.stackexchange_rows import Damage, read_rows
 from tootsie.datasets import storage
 from tootsie.datasets.errors import InputError
 
@@ -33,8 +34,8 @@ class Page(NamedTuple):
 def read_sources(sources: list[str], profile: Profile, max_bytes: int) -> Iterator[Page]:
     """Yield the pages of files, folders and archives in order.
 
-    In folders, dumps are read as well where they fit the profile: Enterprise JSON with ``wikipedia``, ``Posts.xml`` with
-    ``stackexchange``.
+    In folders, dumps are read as well where they fit the profile: Enterprise JSON with ``wikipedia``, ``Posts.xml`` and 7z
+    archives with ``stackexchange``.
 
     Raises:
       InputError: no such file, a damaged archive or dump, a page longer than ``max_bytes``.
@@ -55,7 +56,7 @@ def _fits(name: str, profile: Profile) -> bool:
     return (
         name.endswith(PAGE_SUFFIXES)
         or (profile is Profile.WIKIPEDIA and name.endswith(ARCHIVES + LINES))
-        or (profile is Profile.STACKEXCHANGE and name == "posts.xml")
+        or (profile is Profile.STACKEXCHANGE and (name == "posts.xml" or name.endswith(".7z")))
     )
 
 
@@ -63,7 +64,7 @@ def _file(url: str, name: str, max_bytes: int) -> Iterator[Page]:
     lower = name.lower()
     if lower.endswith(ARCHIVES + LINES):
         yield from _articles(url, name, max_bytes)
-    elif lower.endswith(".xml"):
+    elif lower.endswith((".xml", ".7z")):
         yield from _posts(url, name)
     elif lower.endswith(".zip"):
         for member in read_pages(url, max_bytes):
@@ -101,21 +102,17 @@ def _articles(url: str, name: str, max_bytes: int) -> Iterator[Page]:
 
 
 def _posts(url: str, name: str) -> Iterator[Page]:
-    try:
-        with storage.open_decompressed(url) as stream:
-            for _, element in ElementTree.iterparse(stream):
-                if element.tag == "row" and element.get("Body"):
-                    yield Page(
-                        f"{name}/{element.get('Id')}", (element.get("Body") or "").encode("utf-8", "replace")
-                    )
-                element.clear()
-    except ElementTree.ParseError as error:
-        raise InputError(
-            "not the posts of a data dump",
-            file=url,
-            value=str(error),
-            remedy="Fetch it again, or leave it out",
-        ) from None
+    with opened([url], ["posts"]) as tables, tables["posts"].open() as stream:
+        for row in read_rows(stream, tables["posts"].name):
+            if isinstance(row, Damage):
+                raise InputError(
+                    "a row of the dump is damaged",
+                    file=url,
+                    value=row.detail,
+                    remedy="Fetch it again, or leave it out",
+                )
+            if row.get("Body"):
+                yield Page(f"{name}/{row.get('Id')}", row["Body"].encode("utf-8", "replace"))
 
 
 def text_of(content: bytes, charset: str | None) -> str:

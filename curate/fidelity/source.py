@@ -47,6 +47,8 @@ def read_source(html: str, options: Options) -> Facts:
     if options.profile is Profile.WIKIPEDIA:
         reader.kept_notes = mediawiki_rules.kept_notes(parser, options)
         reader.leave_out(mediawiki_rules.frame(parser), "frame of the page")
+    if options.profile is Profile.ARXIV and not options.authors:
+        reader.leave_out(latexml_rules.affiliations(parser), "authors and affiliations")
     reader.walk()
     if options.profile is Profile.WIKIPEDIA:
         reader.leave_out_empty_sections()
