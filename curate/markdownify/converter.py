@@ -27,7 +27,9 @@ from tootsie.datasets.errors import SpecError
 _SETTINGS = ("profile", "limits", "charset")
 _SYNONYMS = {"sub": "sub_symbol", "sup": "sup_symbol"}
 _LINE = re.compile(r"^(?=.)", re.MULTILINE)
-_FIXED = frozenset(("process_tag", "process_element", "process_text", "get_conv_fn", "get_conv_fn_cached"))
+_FIXED = frozenset(
+    ("process_tag", "process_element", "process_text", "get_conv_fn", "get_conv_fn_cached", "should_convert_tag")
+)  # fmt: skip
 
 
 def chomp(text: str) -> tuple[str, str, str]:
@@ -181,9 +183,16 @@ class MarkdownConverter:
         charset = self.options.get("charset")
         counted, self._counted = self._counted, {}
         try:
-            return convert_with(serializer_of(self), html, settings, limits, charset)[0].markdown
+            conversion, serializer = convert_with(serializer_of(self), html, settings, limits, charset)
         finally:
             self._counted = counted
+        if "convert__document_" in hooks_of(self):
+            return str(self.convert__document_(Element(serializer.root), conversion.markdown, set()) or "")
+        return conversion.markdown
+
+    def convert__document_(self, el: Any, text: str, parent_tags: Any = None) -> str:
+        """Return the whole document in its last form."""
+        return text
 
     def process_tag(self, node: Any, parent_tags: Any = None) -> str:
         """Return the Markdown of one element, for hooks that convert a child themselves."""

@@ -163,7 +163,8 @@ def _hooked(kind: Any, options: Options, tags: _Tags) -> dict[str, Handler]:
     """Return the handlers of a class of converters."""
     methods = hooks_of_class(kind)
     hooked = _HookedTags(styled_tags(tags.by_name, options.style), kind, methods, options)
-    named = {name.removeprefix("convert_") for name in methods}
+    named = {name.removeprefix("convert_") for name in methods if name.startswith("convert_")}
+    named.discard("_document_")
     if any("_" in name for name in named):
         return hooked  # may be any of ``ac:image``, ``ac-image`` …
     known = {*tags.by_name, *named, "video", *(f"h{level}" for level in range(7, 21))}
@@ -357,8 +358,11 @@ def hooks_of_class(converter: Any) -> frozenset[str]:
     return frozenset(
         name
         for name in dir(converter)
-        if (name.startswith(("convert_", "process_", "get_conv_fn")) or name == "escape")
-        and name not in ("convert_soup", "convert__document_")
+        if (
+            name.startswith(("convert_", "process_", "get_conv_fn"))
+            or name in ("escape", "should_convert_tag")
+        )
+        and name != "convert_soup"
         and getattr(converter, name) is not getattr(base, name, None)
     )
 

@@ -292,6 +292,16 @@ def test_hooks_know_where_they_are() -> None:
     assert {"table", "td", "_inline"} <= seen[2][1]
 
 
+def test_the_document_in_its_last_form() -> None:
+    class Framed(MarkdownConverter):
+        def convert__document_(self, el: Any, text: str, parent_tags: Any) -> str:
+            return (
+                f"---\ntitle: {el.title.string}\n---\n{super().convert__document_(el, text, parent_tags)}\n"
+            )
+
+    assert Framed().convert("<title>t</title><p>a</p>") == "---\ntitle: t\n---\na\n"
+
+
 def test_profiles_and_policies_go_together_with_hooks() -> None:
     class Bold(MarkdownConverter):
         def convert_b(self, el: Any, text: str, parent_tags: Any) -> str:
@@ -331,6 +341,7 @@ def test_elements_are_beautiful_soup_s_to_isinstance() -> None:
         (lambda: MarkdownConverter(strip=["a"], convert=["b"]), "exclude one another"),
         (lambda: MarkdownConverter(newline_style="x"), "spaces, backslash"),
         (lambda: type("T", (MarkdownConverter,), {"process_tag": str})(), "never calls"),
+        (lambda: type("T", (MarkdownConverter,), {"should_convert_tag": str})(), "never calls"),
         (lambda: _hook(lambda el: el.decompose()), "cannot be changed"),
     ],
 )
