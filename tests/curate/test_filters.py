@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,21 @@ def test_language_of_papers_is_told_by_their_text(curate, tmp_path: Path) -> Non
     assert {reject.id: reject.metadata["language"] for reject in result.rejects}["2404.00001"] == "en"
     assert result.manifest.settings["languages"] == ["de", "fr"]
     assert result.manifest.settings["language_identifier"].startswith("py3langid ")
+
+
+def test_a_missing_identifier_is_told_before_anything_is_read(
+    curate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", _not_found)
+    result = curate(
+        "arxiv", write_zip(tmp_path / "a.zip", {"e/2404.00001.html": page("A")}), "--languages=de"
+    )
+    assert result.code == 2
+    assert "pip install 'tootsie[language]'" in result.stderr
+
+
+def _not_found(name: str) -> str:
+    raise importlib.metadata.PackageNotFoundError(name)
 
 
 def test_language_of_articles_is_what_the_dump_says(curate, tmp_path: Path) -> None:

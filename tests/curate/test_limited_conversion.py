@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
@@ -173,6 +174,14 @@ def test_outcomes_keep_their_order_and_failures_their_records() -> None:
     assert (failure.reason, failure.records, failure.failure) == ("conversion failed", 3, True)
     assert failure.detail == "KeyError: 'lost'"
     assert failure.metadata == {"url": "u"}
+
+
+def test_what_waits_for_a_conversion_is_bounded() -> None:
+    pending = Pending("1", ["<p>x"], {"profile": "web"}, lambda conversions: [Dropped("short", "1")])
+    endless = itertools.chain([pending], itertools.repeat(Dropped("no question", "0")))
+    first = next(convert_pending(endless, convert_here))
+    assert isinstance(first, Dropped)
+    assert first.reason == "short"
 
 
 def test_limits_in_a_run(curate, tmp_path: Path, moody: str, monkeypatch: pytest.MonkeyPatch) -> None:
