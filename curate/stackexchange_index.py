@@ -6,9 +6,7 @@ name: it lies in memory up to a limit, beyond it in a temporary file that the sy
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
-from collections.abc import Iterable, Iterator
 from types import TracebackType
 
 CACHE_KIB = 64 * 1024
@@ -42,6 +40,7 @@ class SiteIndex:
             self._database.execute(f"PRAGMA {pragma}")
         self._database.execute("CREATE TABLE name (id INTEGER PRIMARY KEY, value TEXT)")
         self._database.execute("CREATE TABLE thread (id INTEGER PRIMARY KEY, value INTEGER)")
+        self._names: list[tuple[int, str]] = []
         self._threads: list[tuple[int, int]] = []
 
     def __enter__(self) -> SiteIndex:
@@ -52,14 +51,15 @@ class SiteIndex:
     ) -> None:
         self._database.close()
 
-    def add_names(self, names: Iterable[tuple[int, str]]) -> None:
-        """Remember names of users; the first of a user counts."""
-        rows: Iterator[tuple[int, str]] = iter(names)
-        while batch := list(itertools.islice(rows, BATCH)):
-            self._write("name", batch)
+    def add_name(self, user: int, name: str) -> None:
+        """Remember the name of a user; the first of a user counts."""
+        self._names.append((user, name))
+        if len(self._names) >= BATCH:
+            self._flush()
 
     def name(self, user: str | None) -> str | None:
         """Return the name of a user, ``None`` where the dump has none."""
+        self._flush()
         number = number_of(user)
         return None if number is None else self._read("name", number)
 
@@ -77,14 +77,12 @@ class SiteIndex:
         return None if found is None else str(found)
 
     def _flush(self) -> None:
-        if self._threads:
-            self._write("thread", self._threads)
-            self._threads = []
-
-    def _write(self, table: str, batch: list[tuple[int, str]] | list[tuple[int, int]]) -> None:
-        self._database.execute("BEGIN")
-        self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", batch)
-        self._database.execute("COMMIT")
+        for table, batch in (("name", self._names), ("thread", self._threads)):
+            if batch:
+                self._database.execute("BEGIN")
+                self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", batch)
+                self._database.execute("COMMIT")
+                batch.clear()
 
     def _read(self, table: str, number: int) -> str | None:
         row = self._database.execute(f"SELECT value FROM {table} WHERE id = ?", (number,)).fetchone()

@@ -94,17 +94,11 @@ class SiteReader:
         return Record(f"{self.site}/{identity}", head, damage.excerpt, counted=False)
 
     def _names(self, tables: Mapping[str, Table], index: SiteIndex) -> Iterator[Record]:
-        damaged: list[Record] = []
-
-        def names() -> Iterator[tuple[int, str]]:
-            for row in self._rows(tables, "users"):
-                if isinstance(row, Record):
-                    damaged.append(row)
-                elif (number := number_of(row.get("Id"))) is not None and row.get("DisplayName"):
-                    yield number, row["DisplayName"]
-
-        index.add_names(names())
-        yield from damaged
+        for row in self._rows(tables, "users"):
+            if isinstance(row, Record):
+                yield row
+            elif (number := number_of(row.get("Id"))) is not None and row.get("DisplayName"):
+                index.add_name(number, row["DisplayName"])
 
     def _posts(self, table: Table, index: SiteIndex, taken: set[str] | None, limit: int) -> Iterator[Record]:
         for number, row in enumerate(self._rows({"posts": table}, "posts")):

@@ -11,7 +11,8 @@ from tootsie.curate.stackexchange_index import SiteIndex, number_of
 
 def test_names_and_threads() -> None:
     with SiteIndex() as index:
-        index.add_names([(7, "Ann"), (-1, "Community"), (7, "another Ann")])
+        for user, name in ((7, "Ann"), (-1, "Community"), (7, "another Ann")):
+            index.add_name(user, name)
         index.add_post(10, 10)
         index.add_post(11, 10)
         index.add_post(11, 99)
@@ -32,7 +33,8 @@ def test_many_names_leave_no_file_behind(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("SQLITE_TMPDIR", str(tmp_path))
     with SiteIndex() as index:
-        index.add_names((number, f"user {number}") for number in range(50_000))
+        for number in range(50_000):
+            index.add_name(number, f"user {number}")
         assert list(tmp_path.iterdir()) == []  # nameless already while it is in use
         assert index.name("49999") == "user 49999"
 
