@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers check-demo kill-demo lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers check-demo kill-demo audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -69,6 +69,9 @@ check-demo: demo  ## Run the demo and check what it has learnt
 
 kill-demo: setup  ## Kill the demo at 20 random moments and compare what it ends with
 	$(RUN) tests/endurance/kill_demo.py --kills 20
+
+audit-marin: setup  ## What the preflight says of the Marin 8B run and its side runs
+	@for recipe in marin-8b dessert-v1 raccoon sft; do echo "== $$recipe"; $(RUN) -m tootsie.mix preflight mixtures/recipes/$$recipe.yaml || exit 1; done
 
 lock:  ## Write constraints.txt anew; run it with the oldest Python supported, so that the versions fit all
 	rm -rf .build/lock && $(PYTHON) -m venv .build/lock

@@ -31,6 +31,9 @@ from tootsie.mixtures.spec import Spec
 from tootsie.mixtures.spec_file import load_spec
 from tootsie.mixtures.transition import blend, progress, split_steps
 
+MAX_BRANCHES = 16
+"""Specs that branch off one another."""
+
 
 @dataclass(frozen=True)
 class Compiled:
@@ -51,19 +54,34 @@ def compile_file(url: str) -> Plan:
     return compile_in_full(url).plan
 
 
-def compile_in_full(url: str) -> Compiled:
+def compile_in_full(url: str, above: tuple[str, ...] = ()) -> Compiled:
     """Compile a spec file, reading the ledgers of the caches (or the cards) that it names.
+
+    Args:
+      url: of the file.
+      above: specs that branch off this one, the first of them first.
 
     Raises:
       SpecError: the spec cannot be compiled, or a cache is missing or not finished; the message has the line.
     """
-    spec, source, base = load_spec(url)
+    spec, source, base = load_spec(url, lambda plan: _load_base(plan, (*above, url)))
     folder = url.rsplit("/", 1)[0] if "/" in url else ""
     written = source.content.get("datasets") or {}
     measured = {name: measure(name, spec, source, folder) for name in spec.datasets if name in written}
     if base is not None:
         check_base(spec, source, base, measured)
     return Compiled(compile_spec(spec, source, measured, base), spec, source, measured)
+
+
+def _load_base(url: str, above: tuple[str, ...]) -> Plan:
+    """Return the plan that a spec branches off: a compiled one, or one that is compiled from its own spec."""
+    if not url.endswith((".yaml", ".yml")):
+        return Plan.load(url)
+    if len(above) > MAX_BRANCHES:
+        raise SpecError(
+            "specs branch off one another in a circle, or too deeply", file=url, value=" ← ".join(above[:4])
+        )
+    return compile_in_full(url, above).plan
 
 
 def refuse_other_file(output: str) -> None:
@@ -107,7 +125,10 @@ def compile_spec(
     for index in range(len(spec.phases)):
         compiler.add_phase(index)
     used = {name for phase in compiler.phases for name in phase.sequences}
-    unused = [name for name in spec.datasets if name not in used]
+    # Of the datasets of the plan that it branches off, those that are never drawn are not this plan's.
+    written = source.content.get("datasets") or {}
+    kept = [name for name in spec.datasets if name in written or name in used]
+    unused = [name for name in kept if name not in used]
     if unused:
         compiler.notes.append(f"no phase draws from {', '.join(unused)}")
     compiler.notes += [
@@ -119,7 +140,7 @@ def compile_spec(
         seed=spec.seed,
         sequence_length=spec.sequence_length,
         tokenizer=tokenizer,
-        datasets=tuple(plan_dataset(name, spec, caches[name]) for name in spec.datasets),
+        datasets=tuple(plan_dataset(name, spec, caches[name]) for name in kept),
         phases=tuple(compiler.phases),
         changes=tuple(compiler.changes),
         branch=branch,

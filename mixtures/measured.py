@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tootsie.datasets import storage
-from tootsie.datasets.card import Card, load_card
+from tootsie.datasets.card import Card, Size, load_card
 from tootsie.datasets.errors import UserError
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.duration import Unit
@@ -55,8 +55,13 @@ def measured_cache(url: str, ledger: Ledger, ledger_sha256: str) -> Measured:
     )
 
 
-def measured_card(card: Card, tokenizer: str) -> Measured:
+def measured_card(card: Card, tokenizer: str, assumed: int | None = None) -> Measured:
     """Return a dataset of which only the card is at hand.
+
+    Args:
+      card: what is known.
+      tokenizer: whose tokens are meant.
+      assumed: tokens, for a card that states none.
 
     Raises:
       ValueError: the card states no number of tokens, or is of an evaluation set.
@@ -65,7 +70,9 @@ def measured_card(card: Card, tokenizer: str) -> Measured:
         raise ValueError("this is an evaluation set; it is never to be trained on")
     found = card.size(tokenizer)
     if found is None:
-        raise ValueError("its card states no number of tokens")
+        if assumed is None:
+            raise ValueError("its card states no number of tokens")
+        found = Size(tokenizer=tokenizer, tokens=assumed, source="assumed in the spec"), False
     size, exact = found
     said = f"{size.tokens:,} tokens ({size.source}{f', {size.note}' if size.note else ''})"
     whose = (
@@ -77,7 +84,7 @@ def measured_card(card: Card, tokenizer: str) -> Measured:
         identity=card.sha256,
         tokens=size.tokens or 0,
         bytes=size.bytes or 0,
-        documents=size.documents or 0,
+        documents=size.documents or next((other.documents for other in card.measured if other.documents), 0),
         evidence=Evidence.MEASURED if exact else Evidence.CLAIMED,
         remark=remark,
         tags=(card.kind.value, *card.tags),
@@ -96,10 +103,15 @@ def measure(name: str, spec: Spec, source: YamlSource, folder: str) -> Measured:
         try:
             is_file = dataset.card.endswith((".yaml", ".yml"))
             card = load_card(storage.resolve(folder, dataset.card) if is_file else dataset.card)
-            return measured_card(card, spec.tokenizer or "")
+            claim = dataset.tokens
+            assumed = int(claim.amount) if claim is not None and claim.unit is Unit.TOKENS else None
+            return measured_card(card, spec.tokenizer or "", assumed)
         except ValueError as error:
             raise source.error(
-                str(error), at, dataset.card, "Add the number, and its source, to the card"
+                str(error),
+                at,
+                dataset.card,
+                "Add the number and its source to the card, or assume one: 'tokens: 600M tokens'",
             ) from None
         except UserError as error:
             problem = error.problem if error.file is None else f"{error.file}: {error.problem}"

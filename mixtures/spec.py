@@ -87,7 +87,8 @@ class DatasetSpec(_Section):
     max_epochs: Amount | None = None
     """Most passes over the dataset in the whole run; more is an error."""
     tokens: DurationField | None = None
-    """What you believe the cache holds, for example ``12.3M tokens``; checked to the last digit written."""
+    """What you believe the cache holds, for example ``12.3M tokens``; checked to the last digit written. Where a card
+    states no number, this is assumed."""
     tags: list[Annotated[str, Field(min_length=1)]] = []
     """What it is, for ``expect``; those of its card come on top."""
 
@@ -304,7 +305,7 @@ class BranchSpec(_Section):
     """Another run that this one goes on from."""
 
     plan: Annotated[str, Field(min_length=1)]
-    """URL of its compiled plan; a relative path is relative to the spec."""
+    """URL of its compiled plan, or of its spec; a relative path is relative to this spec."""
     at: Annotated[str, Field(min_length=1)]
     """``end of PHASE``, or a position: ``820000 steps``, ``4.8T tokens``."""
 

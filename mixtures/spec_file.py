@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from fractions import Fraction
 
 from tootsie.datasets import storage
@@ -21,15 +22,19 @@ _REMEDIES = {
 }
 
 
-def load_spec(url: str) -> tuple[Spec, YamlSource, Plan | None]:
+def load_spec(url: str, load_plan: Callable[[str], Plan] = Plan.load) -> tuple[Spec, YamlSource, Plan | None]:
     """Read and check a spec file, and the plan that it branches off, where it does.
+
+    Args:
+      url: of the file.
+      load_plan: makes a plan of what ``branch: {plan: …}`` names.
 
     Raises:
       SpecError: see :func:`parse_spec`; or there is no such plan.
       InputError: there is no such file.
     """
     source = read_yaml(url)
-    base = _base(source, url.rsplit("/", 1)[0] if "/" in url else "")
+    base = _base(source, url.rsplit("/", 1)[0] if "/" in url else "", load_plan)
     if base is not None:
         kept = {"seed": base.seed, "sequence_length": base.sequence_length}
         source = dataclasses.replace(source, content=kept | source.content)
@@ -40,16 +45,17 @@ def load_spec(url: str) -> tuple[Spec, YamlSource, Plan | None]:
     return spec, source, base
 
 
-def _base(source: YamlSource, folder: str) -> Plan | None:
+def _base(source: YamlSource, folder: str, load_plan: Callable[[str], Plan]) -> Plan | None:
     """Return the plan that a spec branches off, if it says so in a way that can be read."""
     branch = source.content.get("branch") if isinstance(source.content, dict) else None
     if not isinstance(branch, dict) or not isinstance(branch.get("plan"), str):
         return None  # What is wrong with it, validation says.
     try:
-        return Plan.load(storage.resolve(folder, branch["plan"]))
+        return load_plan(storage.resolve(folder, branch["plan"]))
     except UserError as error:
         at = ("branch", "plan")
-        raise source.error(f"{error.file}: {error.problem}", at, error.value, error.remedy) from None
+        problem = error.problem if error.file is None else f"{error.file}: {error.problem}"
+        raise source.error(problem, at, error.value, error.remedy) from None
 
 
 def parse_spec(text: str | bytes, url: str = "spec.yaml") -> tuple[Spec, YamlSource]:
