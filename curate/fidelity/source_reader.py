@@ -178,7 +178,7 @@ class SourceReader:
             return
         for kind, piece in mathjax.split(text):
             if kind == "text":
-                self.out.append(piece)
+                self.out.append(piece.replace("\\$", "$"))
             else:
                 self.formula(piece, kind == "display")
 

@@ -60,7 +60,9 @@ def test_the_cells_of_an_equation_are_pieces_and_their_number_is_no_text() -> No
 def test_dollars_are_formulas_where_the_policy_says_so() -> None:
     html = "<p>from $x$ to $5 or \\$6</p>"
     assert facts(html).formulas == []
-    assert facts(html, "stackexchange").formulas == [Formula("x", False)]
+    found = facts(html, "stackexchange")
+    assert found.formulas == [Formula("x", False)]
+    assert "\\" not in words(found.text[0])
 
 
 def test_items_have_their_number_and_end_at_the_first_list_in_them() -> None:
