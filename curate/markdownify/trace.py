@@ -160,7 +160,7 @@ class _Events:
     def _event(self, number: int, rule: str, dropped: str) -> Event:
         return Event(
             rule=rule,
-            effect=RULES[rule].effect if rule in RULES else Effect.DROPPED,
+            effect=_effect(rule),
             element=number,
             path=self.tree.path(number),
             excerpt=self.tree.text(number, self.bounds.max_excerpt) if number >= 0 else "",
@@ -196,13 +196,14 @@ class _Events:
 
     def _owner(self, number: int) -> tuple[int, str]:
         """Return the rule that answers for text lost in an element: the nearest that drops, else the nearest."""
-        nearest = None
+        nearest: tuple[int, str] | None = None
         for outer in self.tree.ancestors(number):
             for name in self.rules.get(outer, ()):
                 later = LOST_BY.get(name, name)
                 if later in self.known and RULES[later].effect in _LOSES:
                     return outer, later
-                nearest = nearest or (outer, name)
+                if nearest is None and _effect(name) is Effect.KEPT:
+                    nearest = outer, name
         return nearest or (number, UNNAMED)
 
     def _loss(self, number: int, rule: str, text: str) -> Event:
@@ -210,8 +211,15 @@ class _Events:
         return event if event.effect in _LOSES else replace(event, effect=Effect.DROPPED)
 
 
+def _effect(rule: str) -> Effect:
+    """Return the effect of a rule; one that only a user's converter counts keeps the text."""
+    if rule in RULES:
+        return RULES[rule].effect
+    return Effect.DROPPED if rule == UNNAMED else Effect.KEPT
+
+
 def _is_said_otherwise(parts: list[str], rules: list[str]) -> bool:
     """Return whether Markdown expresses an element by other words than its own: as a formula, as the mark of a note."""
     return all(part.startswith("[^") for part in parts) or (
-        bool(rules) and all(RULES[name].effect is Effect.REWRITTEN for name in rules)
+        bool(rules) and all(_effect(name) is Effect.REWRITTEN for name in rules)
     )

@@ -8,7 +8,7 @@ from typing import Any
 from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.options import Limits, Options
 from tootsie.curate.markdownify.rules import RULES, Effect
-from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
+from tootsie.curate.markdownify.serializer import PASS, SKIP, Handler, Leave, Node, Serializer
 from tootsie.curate.markdownify.styling import StyledSerializer
 
 UNNAMED = "unnamed"
@@ -88,16 +88,18 @@ class Tracer(Serializer):
                 self.dropped[self._node_id] = self._losing
             elif not self._writes and rules == self._rules:
                 self.dropped[self._node_id] = UNNAMED
-        elif callable(result):
-            result = self._leaving(result, self._node_id)
+        elif result is not PASS:
+            result = self._leaving(result, self._node_id, outer)
+            outer = self._node_id  # until it is left, its text is that of this element
         self._entering = False
         self._node_id = outer
         return result
 
-    def _leaving(self, leave: Leave, node_id: int) -> Leave:
+    def _leaving(self, leave: Leave | None, node_id: int, outer: int) -> Leave:
         def left(serializer: Serializer) -> None:
-            outer, self._node_id = self._node_id, node_id
-            leave(serializer)
+            self._node_id = node_id
+            if leave is not None:
+                leave(serializer)
             self._node_id = outer
 
         return left

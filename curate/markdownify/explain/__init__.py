@@ -95,7 +95,7 @@ def explain(
     ]
     if cut:
         facts.append("cut: " + ", ".join(cut))
-    chosen = sorted(rules_of(profile).values(), key=lambda rule: rule.name not in traced.conversion.counters)
+    chosen = _chosen(traced, rules_of(profile))
     return _file(
         title=f"{name} explained",
         heading=f"<h1>{html.escape(name)}</h1>"
@@ -107,6 +107,15 @@ def explain(
         markdown=markdown,
         data={"listed": 500, "events": _events(traced, chosen, markdown)},
     )
+
+
+def _chosen(traced: Trace, known: dict[str, Rule]) -> list[Rule]:
+    """Return the rules of the profile, those that applied first, and before them what applied without being one."""
+    strange = {event.rule: event.effect for event in traced.events if event.rule not in known}
+    return [
+        *(Rule(name, effect, "No rule of this profile.", frozenset()) for name, effect in strange.items()),
+        *sorted(known.values(), key=lambda rule: rule.name not in traced.conversion.counters),
+    ]
 
 
 def _rule_list(traced: Trace, rules: list[Rule]) -> str:

@@ -89,6 +89,15 @@ def test_real_pages_convert_as_without_a_trace_and_drop_nothing_without_a_name(
         assert [event for event in traced.events if event.rule == UNNAMED] == [], path
 
 
+def test_what_is_found_in_text_belongs_to_the_element_around_it() -> None:
+    traced = trace("<div><p>a <i>b</i> $x$</p> $y$</div>", dollars="all")
+    assert [(event.rule, event.path) for event in traced.events] == [
+        ("formulas_inline", "html > body > div"),
+        ("formulas_inline", "html > body > div > p"),
+        ("emphasis", "body > div > p > i"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("html", "element", "markdown"),
     [
