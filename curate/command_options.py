@@ -17,7 +17,7 @@ Paths = Annotated[
     ),
 ]
 Shards = Annotated[
-    int | None, typer.Option(help="Output files. Default: one for each 64 MiB of source, at least 4.")
+    int | None, typer.Option(help="Output files. Default: one for each 64 MiB of source, a multiple of 4.")
 ]
 Limit = Annotated[int | None, typer.Option(help="Read only the first N records.")]
 Seed = Annotated[int, typer.Option(help="Spreads the documents over the output files.")]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TARGET_SHARD_BYTES = 64 * 2**20
 """Uncompressed source bytes of a shard, about."""
 MIN_SHARDS = 4
-"""Shards of even the smallest corpus, so that several workers have something to do."""
+"""Shards of even the smallest corpus, so that several workers have something to do; others have a multiple."""
 MAX_SHARDS = 4096
 """Shards that are made unless more are asked for."""
 MAX_NUMBERED_SHARDS = 99_999
@@ -47,7 +47,7 @@ class BuildSettings:
     """How a corpus is built, whatever its kind."""
 
     shards: int | None = None
-    """Output files; by default one for each 64 MiB of source, at least 4."""
+    """Output files; by default one for each 64 MiB of source, a multiple of 4."""
     seed: int = 0
     """Spreads the documents over the shards."""
     limit: int | None = None
@@ -175,7 +175,8 @@ def default_shards(units: Sequence[Unit]) -> int:
         for unit in units
         if not unit.joins
     )
-    return min(MAX_SHARDS, max(MIN_SHARDS, math.ceil(total / TARGET_SHARD_BYTES)))
+    # A multiple, so that two or four workers, which are dealt the shards in turn, have equal shares of few.
+    return min(MAX_SHARDS, max(1, math.ceil(total / TARGET_SHARD_BYTES / MIN_SHARDS)) * MIN_SHARDS)
 
 
 def check_output(job: Job, *, overwrite: bool = False) -> Manifest | None:

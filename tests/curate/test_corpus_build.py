@@ -289,6 +289,7 @@ def test_a_mistyped_option_is_named_with_the_nearest(curate, papers: Path) -> No
 def test_default_shards_follow_the_size_of_the_inputs() -> None:
     assert default_shards([Unit("a", ("a.zip",), 1000)]) == 4
     assert default_shards([Unit("a", ("a.tar.gz",), 2**30)]) == 96
+    assert default_shards([Unit("a", ("a.zip",), 66_000_000)]) == 8
     assert default_shards([Unit("a", ("a.ndjson",), 2**50)]) == 4096
 
 
