@@ -6,7 +6,8 @@
 """
 
 from tootsie.curate.markdownify.conversion import Conversion, convert, markdownify
-from tootsie.curate.markdownify.converter import MarkdownConverter, abstract_inline_conversion, chomp
+from tootsie.curate.markdownify.converter import MarkdownConverter
+from tootsie.curate.markdownify.element_rules import abstract_inline_conversion, chomp
 from tootsie.curate.markdownify.options import Dollars, Images, Limits, Links, Options, Profile, References
 from tootsie.curate.markdownify.style import (
     ASTERISK,

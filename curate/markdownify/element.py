@@ -7,9 +7,10 @@ changed; the tree itself stays as it is, since the walk that calls the hook stan
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tootsie.curate.markdownify.element_search import Criterion, is_wanted, meets
 from tootsie.curate.markdownify.serializer import Node
 from tootsie.datasets.errors import SpecError
 
@@ -19,8 +20,6 @@ _CHANGES = frozenset(
     ("append", "clear", "decompose", "extend", "extract", "insert", "insert_after", "insert_before", "replace_with", "smooth",
      "unwrap", "wrap")
 )  # fmt: skip
-Criterion = Any
-"""What a search asks of a name or value: text, a list, ``True``, a compiled pattern or a function."""
 
 
 def _stand_in(own: type, name: str) -> type:
@@ -301,12 +300,12 @@ class Element:
         found: list[Any] = []
         for item in self.descendants if recursive else self.children:
             if name is None and string is not None and not attrs and not attributes:
-                if type(item) is Text and _meets(str(item), string):
+                if type(item) is Text and meets(str(item), string):
                     found.append(item)
             elif (
                 type(item) is Element
-                and _is(item, name, attrs, attributes)
-                and (string is None or _meets(item.string, string))
+                and is_wanted(item, name, attrs, attributes)
+                and (string is None or meets(item.string, string))
             ):
                 found.append(item)
             if limit is not None and len(found) >= limit:
@@ -323,13 +322,13 @@ class Element:
         self, name: Criterion = None, attrs: Any = None, **attributes: Criterion
     ) -> list[Element]:
         """Return the elements around it that meet the criteria, from inside out."""
-        return [item for item in self.parents if _is(item, name, attrs, attributes)]
+        return [item for item in self.parents if is_wanted(item, name, attrs, attributes)]
 
     def find_parent(
         self, name: Criterion = None, attrs: Any = None, **attributes: Criterion
     ) -> Element | None:
         """Return the nearest element around it that meets the criteria."""
-        return next((item for item in self.parents if _is(item, name, attrs, attributes)), None)
+        return next((item for item in self.parents if is_wanted(item, name, attrs, attributes)), None)
 
     def find_next_siblings(
         self, name: Criterion = None, attrs: Any = None, **attributes: Any
@@ -390,44 +389,4 @@ def _value(name: str, value: str | None) -> Any:
 
 
 def _chosen(items: Iterator[Element | Text], name: Criterion, attrs: Any, attributes: Any) -> list[Element]:
-    return [item for item in items if type(item) is Element and _is(item, name, attrs, attributes)]
-
-
-def _is(element: Element, name: Criterion, attrs: Any, attributes: Mapping[str, Criterion]) -> bool:
-    if name is not None and not (name(element) if _is_function(name) else _meets(element.name, name)):
-        return False
-    wanted = dict(attributes)
-    if "class_" in wanted:
-        wanted["class"] = wanted.pop("class_")
-    if isinstance(attrs, Mapping):
-        wanted.update(attrs)
-    elif attrs is not None:
-        wanted["class"] = attrs
-    for key, criterion in wanted.items():
-        value = element.get(key)
-        if isinstance(value, list):
-            whole = " ".join(value)
-            if not (_meets(whole, criterion) or any(_meets(word, criterion) for word in value)):
-                return False
-        elif not _meets(value, criterion):
-            return False
-    return True
-
-
-def _is_function(criterion: Criterion) -> bool:
-    return isinstance(criterion, Callable) and not hasattr(criterion, "search")  # type: ignore[arg-type]
-
-
-def _meets(value: str | None, criterion: Criterion) -> bool:
-    """Return whether ``value`` (``None``: there is none) is what ``criterion`` asks for."""
-    if criterion is None or criterion is False:
-        return value is None
-    if criterion is True:
-        return value is not None
-    if hasattr(criterion, "search"):
-        return value is not None and criterion.search(value) is not None
-    if _is_function(criterion):
-        return bool(criterion(value))
-    if isinstance(criterion, list | tuple | set | frozenset):
-        return any(_meets(value, entry) for entry in criterion)
-    return value == criterion
+    return [item for item in items if type(item) is Element and is_wanted(item, name, attrs, attributes)]

@@ -7,7 +7,6 @@ that returns is taken as Markdown: a block where it begins or ends with a line b
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,12 +16,11 @@ from tootsie.curate.markdownify.blocks import BLOCK_TAGS
 from tootsie.curate.markdownify.element import Element
 from tootsie.curate.markdownify.escaping import collapse, escape_cell
 from tootsie.curate.markdownify.flow import Flow
+from tootsie.curate.markdownify.hook_methods import Hook, bound, escape_hook, hooks_of, hooks_of_class
 from tootsie.curate.markdownify.options import Limits, Options
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Node, Serializer
 from tootsie.curate.markdownify.styling import StyledSerializer, styled_tags
 
-Hook = Callable[[Any, Element, str, set[str]], Any]
-"""From a converter, an element, the text in it and the names around it to Markdown."""
 RAW = "\x00"
 """Stands for what a hook returned until its paragraph is finished; HTML cannot contain it."""
 BLOCKS = frozenset(BLOCK_TAGS) | {"table", "caption", "tr", "td", "th"}
@@ -72,7 +70,7 @@ class HookedSerializer(StyledSerializer):
         self._around: dict[int, frozenset[str]] = {}
         self.own_escape: Callable[[str, set[str]], str] | None = None
         if "escape" in hooks_of(converter):
-            self.own_escape = _escape_hook(converter.escape)
+            self.own_escape = escape_hook(converter.escape)
             self._suspect = re.compile("")
             self.escapes_misc = False
 
@@ -343,51 +341,6 @@ def _deliver(serializer: Any, result: Any, block: bool) -> None:
     elif content:
         serializer.raw(content)
         serializer.space = block or content[-1] == " "
-
-
-def hooks_of(converter: Any) -> frozenset[str]:
-    """Return the names of the methods that ``converter`` has beside or instead of the base class's."""
-    kind: Any = type(converter)
-    return hooks_of_class(kind)
-
-
-@functools.lru_cache(maxsize=64)
-def hooks_of_class(converter: Any) -> frozenset[str]:
-    """Return the names of the ``convert_*`` methods, and ``escape``, that a class has beside or instead of the base's."""
-    base = next(kind for kind in converter.__mro__ if kind.__module__ == _BASE)
-    return frozenset(
-        name
-        for name in dir(converter)
-        if (
-            name.startswith(("convert_", "process_", "get_conv_fn"))
-            or name in ("escape", "should_convert_tag")
-        )
-        and name != "convert_soup"
-        and getattr(converter, name) is not getattr(base, name, None)
-    )
-
-
-_BASE = "tootsie.curate.markdownify.converter"
-
-
-def bound(method: Callable[..., Any], *first: Any) -> Hook:
-    """Return a method of a class as it wants to be called: with ``parent_tags``, the older ``convert_as_inline``, or neither."""
-    parameters = inspect.signature(method).parameters
-    kinds = {parameter.kind for parameter in parameters.values()}
-    if "convert_as_inline" in parameters and "parent_tags" not in parameters:
-        return lambda own, el, text, tags: method(own, *first, el, text, convert_as_inline="_inline" in tags)
-    if "parent_tags" in parameters or inspect.Parameter.VAR_KEYWORD in kinds:
-        return lambda own, el, text, tags: method(own, *first, el, text, parent_tags=tags)
-    if inspect.Parameter.VAR_POSITIONAL in kinds or len(parameters) > 3 + len(first):
-        return lambda own, el, text, tags: method(own, *first, el, text, tags)
-    return lambda own, el, text, tags: method(own, *first, el, text)
-
-
-def _escape_hook(method: Callable[..., Any]) -> Callable[[str, set[str]], str]:
-    parameters = inspect.signature(method).parameters
-    if len(parameters) > 1:
-        return lambda text, tags: method(text, tags) or ""
-    return lambda text, tags: method(text) or ""
 
 
 def serializer_of(converter: Any) -> Callable[..., Serializer]:
