@@ -160,7 +160,7 @@ def _converter(
     def here(page: Page) -> str | None:
         limits = Limits(max_bytes=max_bytes)
         return convert(
-            page.content, profile=settings.profile, limits=limits, charset=charset or "utf-8", **options
+            page.content, profile=settings.profile, limits=limits, charset=charset, **options
         ).markdown
 
     return here

@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 from tootsie.curate.fidelity import html_rules
 from tootsie.curate.fidelity.code_text import verbatim
 from tootsie.curate.fidelity.facts import Formula, bare, collapse, words
-from tootsie.curate.fidelity.source_reader import Element, Rule, SourceReader, Walk
+from tootsie.curate.fidelity.source_reader import Element, Node, Rule, SourceReader, Walk
 
 _LANGUAGE = re.compile(r"ltx_lst_language_([A-Za-z0-9+#-]+)")
 _RAISED = re.compile(r"(?:\{\})?\^(?:\{[^{}]{1,24}\}|.)")
@@ -141,16 +141,15 @@ def _abstract_title(reader: SourceReader, element: Element) -> Walk:
 def affiliations(parser: LexborHTMLParser) -> Iterator[int]:
     """Yield the ``mem_id`` of affiliations written by hand: paragraphs behind the front matter that begin with a raised mark."""
     for front in parser.css(".ltx_authors, .ltx_abstract, .ltx_dates, .ltx_keywords, h1.ltx_title_document"):
-        node = front.next
+        node: Node = front.next
         while node is not None and (
             node.tag[0] == "-" or "ltx_para" in (node.attributes.get("class") or "").split()
         ):
             if node.tag[0] != "-":
                 mark = node.css_first("math, sup")
-                text, raised = (
-                    bare(one.text(deep=True) or "") if one is not None else "" for one in (node, mark)
-                )
-                if mark is None or not text.startswith(raised):
+                if mark is None or not bare(node.text(deep=True) or "").startswith(
+                    bare(mark.text(deep=True) or "")
+                ):
                     break
                 if mark.tag == "math" and not _RAISED.fullmatch(mark.attributes.get("alttext") or ""):
                     break

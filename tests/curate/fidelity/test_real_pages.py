@@ -34,7 +34,7 @@ def measured(folder: Path, profile: Profile, **options: str) -> Totals:
     for one in measure(
         pages,
         settings,
-        lambda page: convert(page.content, profile=profile, charset="utf-8", **options).markdown,
+        lambda page: convert(page.content, profile=profile, **options).markdown,
     ):
         totals.add(one)
     return totals
