@@ -22,7 +22,7 @@ def hooks_of(converter: Any) -> frozenset[str]:
 @functools.lru_cache(maxsize=64)
 def hooks_of_class(converter: Any) -> frozenset[str]:
     """Return the names of the ``convert_*`` methods, and ``escape``, that a class has beside or instead of the base's."""
-    base = next(kind for kind in converter.__mro__ if kind.__module__ == _BASE)
+    base = next(kind for kind in reversed(converter.__mro__) if "convert_soup" in vars(kind))
     return frozenset(
         name
         for name in dir(converter)
@@ -33,9 +33,6 @@ def hooks_of_class(converter: Any) -> frozenset[str]:
         and name != "convert_soup"
         and getattr(converter, name) is not getattr(base, name, None)
     )
-
-
-_BASE = "tootsie.curate.markdownify.converter"
 
 
 def bound(method: Callable[..., Any], *first: Any) -> Hook:
