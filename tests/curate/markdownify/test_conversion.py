@@ -34,6 +34,7 @@ def table(*rows: str, head: str = "") -> str:
         ("<p>a<br>b</p>", "a  \nb\n"),
         ("<p>a<br><br><br>b</p>", "a\n\nb\n"),
         ("<p>a<br></p>", "a\n"),
+        ("<p>a\\ <br>b</p>", "a\\\\  \nb\n"),
         ("<hr>", "---\n"),
         ("", ""),
         ("<p> \n </p>", ""),
