@@ -35,6 +35,20 @@ def hooks_of_class(converter: Any) -> frozenset[str]:
     )
 
 
+def method_of(kind: type, name: str) -> Callable[..., Any] | None:
+    """Return a method of a class as a function of a converter and the rest, also where it needs no converter."""
+    method: Callable[..., Any] | None = getattr(kind, name, None)
+    if method is None or not isinstance(inspect.getattr_static(kind, name), staticmethod | classmethod):
+        return method
+    alone = method
+
+    @functools.wraps(alone)
+    def call(converter: Any, *arguments: Any, **named: Any) -> Any:
+        return alone(*arguments, **named)
+
+    return call
+
+
 def bound(method: Callable[..., Any], *first: Any) -> Hook:
     """Return a method of a class as it wants to be called: with ``parent_tags``, the older ``convert_as_inline``, or neither."""
     parameters = inspect.signature(method).parameters

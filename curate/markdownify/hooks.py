@@ -16,7 +16,14 @@ from tootsie.curate.markdownify.blocks import BLOCK_TAGS
 from tootsie.curate.markdownify.element import Element
 from tootsie.curate.markdownify.escaping import collapse, escape_cell
 from tootsie.curate.markdownify.flow import Flow
-from tootsie.curate.markdownify.hook_methods import Hook, bound, escape_hook, hooks_of, hooks_of_class
+from tootsie.curate.markdownify.hook_methods import (
+    Hook,
+    bound,
+    escape_hook,
+    hooks_of,
+    hooks_of_class,
+    method_of,
+)
 from tootsie.curate.markdownify.options import Limits, Options
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Node, Serializer
 from tootsie.curate.markdownify.styling import StyledSerializer, styled_tags
@@ -211,13 +218,14 @@ class _HookedTags(dict[str, Handler]):
             or (self._rows and (tag in _ROWS or tag == "table"))
             or tag == "video"
         ):
-            method = getattr(self._kind, name, None)
+            method = method_of(self._kind, name)
             return None if method is None else bound(method)
         if _HEADING.match(tag) and tag != "h0":
             level = int(tag[1:3])
             for name in ("convert_hN", "convert_hn"):
-                if name in self._methods or level > 6:
-                    return bound(getattr(self._kind, name), level)
+                method = method_of(self._kind, name)
+                if method is not None and (name in self._methods or level > 6):
+                    return bound(method, level)
         return None
 
 

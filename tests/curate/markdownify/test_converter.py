@@ -154,8 +154,12 @@ def test_hooks_of_older_versions() -> None:
         def convert_u(self, el: Any, text: str, *args: Any, **options: Any) -> str:
             return f"<u>{text}</u>"
 
-    html = "<h3>a <b>b</b></h3><p><b>c</b> <i>d</i> <u>e</u></p>"
-    assert Old().convert(html) == "### a in:**b**\n\nout:**c** /d/ <u>e</u>"
+        @staticmethod
+        def convert_mark(el: Any, text: str, parent_tags: Any) -> str:
+            return f"=={text}=="
+
+    html = "<h3>a <b>b</b></h3><p><b>c</b> <i>d</i> <u>e</u> <mark>f</mark></p>"
+    assert Old().convert(html) == "### a in:**b**\n\nout:**c** /d/ <u>e</u> ==f=="
 
 
 def test_elements_that_html_does_not_know() -> None:
