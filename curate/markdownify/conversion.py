@@ -44,6 +44,7 @@ CLASSES: dict[Profile, dict[str, Handler]] = {
     Profile.STACKEXCHANGE: {**MATH_CLASSES, **STACKEXCHANGE_CLASSES},
 }
 _SITE_SUFFIX = re.compile(r"\s+[-–—|]\s+(?:Wiki\w+|维基百科.*|Wikip\S+.*)$")
+_PAGE_TITLE_HOLDS = (Profile.WEB, Profile.WIKIPEDIA)
 DEFAULT_LIMITS = Limits()
 DEFAULT_STYLE = Style()
 Engine = TypeVar("Engine", bound=Serializer)
@@ -132,7 +133,7 @@ def convert_with(
     serializer = engine(settings, limits, TAGS_OF.get(settings.profile, TAGS), CLASSES[settings.profile])
     page_title, language = _serialize(serializer, decoded, limits)
     title = serializer.title
-    if title is None and settings.profile in (Profile.WEB, Profile.WIKIPEDIA) and page_title:
+    if title is None and page_title:
         title = escape_text(collapse(page_title).strip(" "))
         if settings.profile is Profile.WIKIPEDIA:
             title = _SITE_SUFFIX.sub("", title)
@@ -207,7 +208,7 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
         serializer.counters["formulas_joined"] += join_split_formulas(root)
     serializer.walk(root)
     return (
-        _page_title(parser) if "<title" in html or "<TITLE" in html else None,
+        _page_title(parser) if serializer.options.profile in _PAGE_TITLE_HOLDS else None,
         root.attributes.get("lang"),
     )
 

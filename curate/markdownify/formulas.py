@@ -57,8 +57,6 @@ def dollars_of(dollars: Dollars, html: str) -> Dollars:
     """Return how delimiters in the text of a page are read: ``AUTO`` looks for MathJax or KaTeX's auto-render in it."""
     if dollars is not Dollars.AUTO:
         return dollars
-    if "$" not in html and "\\" not in html:
-        return Dollars.NONE
     lower = html.encode(errors="replace").lower()  # many times as fast as to search for any case
     if not any(name in lower for name in _TYPESETTERS) or _TYPESETTER.search(html) is None:
         return Dollars.NONE
