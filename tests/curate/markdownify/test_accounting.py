@@ -5,8 +5,11 @@ Both sides are read by other means than the trace's own: the standard library's 
 
 from __future__ import annotations
 
+import itertools
 import re
+import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -68,18 +71,33 @@ def letters_of_markdown(markdown: str, *, formulas: bool) -> Counter[str]:
     return letters(MarkdownIt("commonmark").enable(["table", "strikethrough"]).render("".join(parts)))
 
 
+def pages_of(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Return the pages below a folder; of dumps of posts, the first bodies."""
+    for path in sorted(folder.rglob("*.html")):
+        yield path.name, path.read_bytes()
+    for path in sorted(folder.rglob("Posts.xml")):
+        rows = (row for _, row in ElementTree.iterparse(path) if row.get("Body"))
+        for number, row in enumerate(itertools.islice(rows, 100)):
+            yield f"{path.parent.name} {number}", (row.get("Body") or "").encode()
+
+
 @pytest.mark.parametrize(
-    ("folder", "profile"), [("ar5iv", "arxiv"), ("wikipedia", "wikipedia"), ("web", "web")]
+    ("folder", "profile"),
+    [
+        ("ar5iv", "arxiv"),
+        ("wikipedia", "wikipedia"),
+        ("web", "web"),
+        ("stackexchange", "stackexchange"),
+    ],
 )
 def test_what_a_reader_sees_is_written_or_dropped_by_a_named_rule(
     folder: str, profile: str, shared_data: Path
 ) -> None:
     total = wrong = 0
     unnamed = []
-    for path in sorted((shared_data / folder).rglob("*.html")):
-        page = path.read_bytes()
+    for name, page in pages_of(shared_data / folder):
         traced = trace(page, profile=profile, trace_limits=TraceLimits(max_text=10**7))
-        unnamed += [(path.name, event) for event in traced.events if event.rule == UNNAMED]
+        unnamed += [(name, event) for event in traced.events if event.rule == UNNAMED]
         source = letters(page.decode(traced.conversion.encoding, "replace"))
         # Where all formulas stood in the text, between dollar signs and the like, they are text on both sides.
         in_text = not any(
