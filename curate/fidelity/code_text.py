@@ -43,7 +43,7 @@ def verbatim(node: Any, skip: str = "") -> str:
             parts.append(current.text_content or "")
         elif tag == "br":
             parts.append("\n")
-        elif tag[0] not in "-!" and tag not in ("script", "style"):
+        elif current.is_element_node and tag not in ("script", "style"):
             names = (current.attributes.get("class") or "").split()
             if _LINE_NUMBERS.isdisjoint(names) and not (skip and skip in names):
                 child = current.first_child

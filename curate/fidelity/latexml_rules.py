@@ -143,9 +143,9 @@ def affiliations(parser: LexborHTMLParser) -> Iterator[int]:
     for front in parser.css(".ltx_authors, .ltx_abstract, .ltx_dates, .ltx_keywords, h1.ltx_title_document"):
         node: Node = front.next
         while node is not None and (
-            node.tag[0] == "-" or "ltx_para" in (node.attributes.get("class") or "").split()
+            not node.is_element_node or "ltx_para" in (node.attributes.get("class") or "").split()
         ):
-            if node.tag[0] != "-":
+            if node.is_element_node:
                 mark = node.css_first("math, sup")
                 if mark is None or not bare(node.text(deep=True) or "").startswith(
                     bare(mark.text(deep=True) or "")

@@ -47,7 +47,7 @@ def frame(parser: LexborHTMLParser) -> Iterator[int]:
     for inner in list(kept.values()):
         child = inner.parent.first_child
         while child is not None:
-            if child.mem_id not in kept and child.tag[0] not in "-!":
+            if child.mem_id not in kept and child.is_element_node:
                 yield child.mem_id
             child = child.next
 

@@ -123,7 +123,7 @@ class SourceReader:
             leave: Leave | None = None
             if tag == "-text":
                 self.text(node.text_content or "")
-            elif tag[0] not in "-!":
+            elif node.is_element_node:
                 descend, leave = self._enter(
                     Element(node, tag, node.attributes, (node.attributes.get("class") or "").split())
                 )

@@ -218,7 +218,7 @@ def _audio(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> An
     player = first.next
     if (
         player is None
-        or player.tag[0] == "-"
+        or not player.is_element_node
         or "haudio" not in (player.attributes.get("class") or "").split()
     ):
         return PASS

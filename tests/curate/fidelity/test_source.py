@@ -26,6 +26,12 @@ def test_scripts_and_hidden_elements_are_left_out_and_counted() -> None:
     assert found.left_out == {"hidden": 3, "forms": 1}
 
 
+def test_processing_instructions_are_nothing() -> None:
+    for profile in ("web", "arxiv", "wikipedia", "stackexchange"):
+        found = facts("<p>a<?php x ?> b</p><pre>c<?php x ?>d</pre>", profile)
+        assert words(found.text[0])[:2] == ["a", "b"]
+
+
 def test_a_formula_is_its_alttext_or_its_annotation() -> None:
     found = facts(
         '<p><math class="ltx_Math" alttext="a%&#10;_{1}" display="inline"><mi>a</mi></math></p>'
