@@ -38,6 +38,7 @@ BLOCKS = frozenset(
 )  # fmt: skip
 """Elements that part words."""
 _NOT_SHOWN = re.compile(r"display:none|visibility:hidden", re.IGNORECASE)
+_INLINE = re.compile(r"display\s*:\s*inline\s*(?:[;!]|$)", re.IGNORECASE)
 _NAME = re.compile(r"[\w-]+")
 
 
@@ -149,7 +150,8 @@ class SourceReader:
             if count := len(words(element.node.text(deep=True) or "")):
                 self.facts.left_out[reason] = self.facts.left_out.get(reason, 0) + count
             return False, None
-        if element.tag in BLOCKS:
+        parts = element.tag in BLOCKS and not _INLINE.search(element.attributes.get("style") or "")
+        if parts:
             self.out.append(" ")
         for name in element.names:
             rule = self._classes.get(name)
@@ -158,7 +160,7 @@ class SourceReader:
                 return result
         rule = self._tags.get(element.tag)
         result = rule(self, element) if rule is not None else None
-        return (True, self.space if element.tag in BLOCKS else None) if result is None else result
+        return (True, self.space if parts else None) if result is None else result
 
     @property
     def in_cell(self) -> bool:

@@ -11,6 +11,8 @@ from tootsie.curate.markdownify.lists import LIST_TAGS, open_note
 from tootsie.curate.markdownify.options import References
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
 
+_INLINE = re.compile(r"display\s*:\s*inline(-block)?\s*(?:[;!]|$)", re.IGNORECASE)
+
 
 def container(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """Any block that only separates: ``div``, ``section``, ``article`` …"""
@@ -21,11 +23,25 @@ def container(serializer: Serializer, node: Node, attributes: dict[str, Any]) ->
     ):
         serializer.counters["hidden_dropped"] += 1
         return SKIP
+    if node.tag == "div" and "style" in attributes:
+        inline = _INLINE.search(attributes["style"] or "")
+        if inline is not None:
+            return _open_box(serializer) if inline.group(1) else None
     if serializer.parts or serializer.flow.parts:
         serializer.flush()
     if "id" in attributes and node.tag == "aside" and serializer.footnotes.is_text(attributes["id"]):
         return open_note(serializer, attributes["id"])
     return _flush
+
+
+def _open_box(serializer: Serializer) -> Leave:
+    """A box within the line (``display: inline-block``) is parted from the words around it by spaces."""
+    serializer.text(" ")
+
+    def leave(s: Serializer) -> None:
+        s.text(" ")
+
+    return leave
 
 
 def _is_folded(attributes: dict[str, Any]) -> bool:

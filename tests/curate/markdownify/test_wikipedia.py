@@ -171,3 +171,13 @@ def test_what_speaks_to_editors_and_listeners_is_left_out(html: str, markdown: s
 
 def test_formulas_of_mediawiki_are_formulas_on_any_page() -> None:
     assert markdownify(f"<p>Let {formula('x_{1}')} be.</p>") == "Let $x_{1}$ be.\n"
+
+
+def test_boxes_within_a_line_stay_in_it() -> None:
+    html = (
+        '<table class="infobox"><tr><th>Seat<td>Hall,<br><div style="display:inline">Seattle</div>, <div style="display: inline;">U.S.</div>'
+        '<tr><th>Spouse<td><div style="display:inline-block;margin:1px">Will</div><div style="display:inline-block">(m. 1919)</div></table>'
+    )
+    text = markdownify(html, profile="wikipedia")
+    assert "| Seat | Hall,<br>Seattle, U.S. |" in text
+    assert "| Spouse | Will (m. 1919) |" in text
