@@ -35,7 +35,15 @@ def largest_remainder(
         scale = 1 - excess / sum(room, Fraction(0))
         lifted = [least + above * scale for least, above in zip(floor, room, strict=True)]
     result = [quota.numerator // quota.denominator for quota in lifted]
-    by_fraction = sorted(range(len(lifted)), key=lambda index: (result[index] - lifted[index], index))
-    for index in by_fraction[: total - sum(result)]:
+    for index in _by_fraction(lifted)[: total - sum(result)]:
         result[index] += 1
     return result
+
+
+def _by_fraction(quotas: Sequence[Fraction]) -> list[int]:
+    """Return the indices of quotas, the largest fractional part first, ties by index."""
+    if all(quota.denominator < 2**64 for quota in quotas):
+        # Two such fractions differ by 2**-128 at least, or not at all.
+        scaled = [(quota.numerator % quota.denominator << 128) // quota.denominator for quota in quotas]
+        return sorted(range(len(quotas)), key=lambda index: (-scaled[index], index))
+    return sorted(range(len(quotas)), key=lambda index: (-(quotas[index] % 1), index))

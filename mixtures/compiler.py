@@ -160,7 +160,8 @@ class _Compiler:
     ) -> None:
         self.spec, self.source = spec, source
         self.windows = {name: cache.tokens // spec.sequence_length for name, cache in caches.items()}
-        self.asked = {name: self._asked(name, caches) for name in spec.mixtures}
+        resolved: dict[str, dict[str, Fraction]] = {}
+        self.asked = {name: self._asked(name, caches, resolved) for name in spec.mixtures}
         self.phases: list[PlanPhase] = []
         self.changes: list[Change] = []
         self.notes: list[str] = []
@@ -170,9 +171,11 @@ class _Compiler:
         self._first_part: dict[int, int] = {}
         self._steps: dict[int, int] = {}
 
-    def _asked(self, mixture: str, caches: Mapping[str, Measured]) -> dict[str, int]:
+    def _asked(
+        self, mixture: str, caches: Mapping[str, Measured], resolved: dict[str, dict[str, Fraction]]
+    ) -> dict[str, int]:
         try:
-            return asked_shares(mixture, self.spec, caches)
+            return asked_shares(mixture, self.spec, caches, resolved)
         except ValueError as error:
             raise self.source.error(
                 str(error), ("mixtures", mixture), remedy="See docs/mixtures.md, Shares"

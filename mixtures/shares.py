@@ -104,15 +104,26 @@ def composition(name: str, spec: Spec) -> tuple[dict[str, GroupSpec], dict[str, 
     return {key: group for key, group in changed.items() if group is not None}, combine | mixture.combine
 
 
-def asked_shares(name: str, spec: Spec, measured: Mapping[str, Measured]) -> dict[str, int]:
+def asked_shares(
+    name: str,
+    spec: Spec,
+    measured: Mapping[str, Measured],
+    resolved: dict[str, dict[str, Fraction]] | None = None,
+) -> dict[str, int]:
     """Return the share of each dataset in units of 1/2**62, in the order of the mixture; none is 0, they add up to 2**62.
 
     Exact fractions are rounded once, by largest remainder.
 
+    Args:
+      name: of the mixture.
+      spec: that it stands in.
+      measured: sizes by dataset.
+      resolved: exact shares of mixtures that were asked for before; this one's are added.
+
     Raises:
       ValueError: as :func:`group_shares`.
     """
-    shares = exact_shares(name, spec, measured, {})
+    shares = exact_shares(name, spec, measured, {} if resolved is None else resolved)
     counts = largest_remainder(
         [share * WEIGHT_TOTAL for share in shares.values()], WEIGHT_TOTAL, [1] * len(shares)
     )
