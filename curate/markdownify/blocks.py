@@ -77,7 +77,7 @@ def add_heading(serializer: Serializer, level: int, text: str) -> None:
     if not text:
         return
     if serializer.flow.in_cell or serializer.flow.kind == "line":
-        serializer.block(f"**{text}**")
+        serializer.block(_bold(text))
         return
     serializer.counters["headings"] += 1
     if text.endswith("#"):
@@ -101,18 +101,21 @@ def heading(level: int) -> Handler:
     return handler
 
 
+def _bold(text: str) -> str:
+    """Make a finished line bold, unless parts of it are."""
+    if "**" in text:
+        return text
+    mark = "__" if text[0] == "*" or text[-1] == "*" else "**"
+    return f"{mark}{text}{mark}"
+
+
 def bold_line(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """A term or summary: a bold paragraph."""
 
     def finish(s: Serializer, text: str) -> None:
         if text:
             s.counters["terms"] += 1
-            bold = (
-                text
-                if text.startswith("**") and text.endswith("**") and text.count("**") == 2
-                else f"**{text}**"
-            )
-            s.block(bold if "**" not in text or bold == text else text)
+            s.block(_bold(text))
 
     return open_line(serializer, finish)
 

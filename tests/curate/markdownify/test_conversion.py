@@ -48,6 +48,10 @@ def table(*rows: str, head: str = "") -> str:
         ("<p hidden>a</p><p style='display: none'>b</p>c", "c\n"),
         ("<details><summary>S</summary>t</details>", "**S**\n\nt\n"),
         ("<dl><dt>T</dt><dd>D</dd></dl>", "**T**\n\nD\n"),
+        ("<dl><dt><b>T</b></dt></dl>", "**T**\n"),
+        ("<dl><dt><b>T</b> (a)</dt></dl>", "**T** (a)\n"),
+        ("<dl><dt><i>T</i> (a)</dt></dl>", "__*T* (a)__\n"),
+        (table("<th>a<th>b", "<td><h3>c <b>d</b></h3><td>e"), "| a | b |\n| --- | --- |\n| c **d** | e |\n"),
         ("<figure><img src=a.png alt=b><figcaption>C</figcaption></figure>", "![b](a.png)\n\nC\n"),
     ],
 )
