@@ -16,6 +16,7 @@ _MATH_END = re.compile("</math>")
 _FORMULA_BLOCK = re.compile(r"(\${1,2})([^$]+)\1([.,;:]?)")
 _NUMBER_BLOCK = re.compile(r"(?:\*\*)?\((?:\*\*)?([^\s()*\\]{1,12})(?:\*\*)?\)(?:\*\*)?")
 _PUNCTUATION = re.compile(r"[.,;:!?]+")
+_SECTIONS = ("tbody", "thead", "tfoot")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _BLOCK = re.compile(r"[-+*>#=|~`]|\d+[.)]|<|$")
 _NUMBER = re.compile(r"^\s*\((.*)\)\s*$", re.DOTALL)
@@ -137,7 +138,7 @@ def _align(cells: list[str]) -> str:
 
 def _lines(table: Node) -> list[_Line]:
     lines: list[_Line] = []
-    for row in table.css("tr"):
+    for row in _rows(table):
         line = _Line([], "")
         prose: tuple[Node, int, str] | None = None
         entry = row.first_child
@@ -166,6 +167,20 @@ def _lines(table: Node) -> list[_Line]:
         if line.cells or line.number or line.prose is not None:
             lines.append(line)
     return lines
+
+
+def _rows(table: Node) -> list[Node]:
+    """Return the rows of a table, not those of tables in its cells."""
+    rows: list[Node] = []
+    section = table.first_child
+    while section is not None:
+        row = section if section.tag == "tr" else section.first_child if section.tag in _SECTIONS else None
+        while row is not None:
+            if row.tag == "tr":
+                rows.append(row)
+            row = row.next if section.tag in _SECTIONS else None
+        section = section.next
+    return rows
 
 
 def _is_prose(entry: Node, tex: str, outside: str) -> bool:

@@ -8,9 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tootsie.curate.markdownify.escaping import escape_cell
+
 _RULES = {"left": ":---", "right": "---:", "center": ":---:", "": "---"}
 _COLUMN_SPAN = 1000
 """HTML's own bound."""
+_MAX_EMPTY = 8
+"""Cells of the grid for each cell of the source beyond which a table is too irregular for GFM."""
 _PLAIN = re.compile(r"[^\\`*_\[\]<>&$~\n]*")
 """Text that reads the same as Markdown and as HTML."""
 
@@ -41,12 +45,12 @@ class Row:
 Placed = list[list[tuple[int, Cell]]]
 
 
-def to_gfm(rows: list[Row], max_cells: int) -> str | None:
-    """Return the table as GFM, ``None`` when its grid would have more than ``max_cells`` cells.
+def to_gfm(rows: list[Row], max_cells: int) -> tuple[str, str]:
+    """Return ``gfm`` and the table; ``html`` and an HTML table where GFM would be mostly empty cells; or why there is none.
 
     Args:
       rows: all rows of the source, also those without cells.
-      max_cells: bound on rows × columns.
+      max_cells: bound on rows × columns; a grid with more is ``too_large``.
 
     Each cell stands at the row and column where HTML puts its top left corner; what it spans beyond stays empty. Columns
     in which no cell begins and rows without text are left out. The first row of ``thead``, or else a first row of header
@@ -54,24 +58,26 @@ def to_gfm(rows: list[Row], max_cells: int) -> str | None:
     """
     placed = _place(rows, max_cells)
     if placed is None:
-        return None
+        return "too_large", ""
     head = next((index for index, row in enumerate(rows) if row.kind != "thead"), len(rows))
     order = {column: index for index, column in enumerate(sorted({c for line in placed for c, _ in line}))}
     width = len(order)
     kept = [(index < head, line) for index, line in enumerate(placed) if any(cell.text for _, cell in line)]
     if not kept:
-        return ""
+        return "empty", ""
     lines_of = [line for _, line in kept]
     total = sum(order[line[-1][0]] + 1 for line in lines_of)
     if total > max_cells:
-        return None
+        return "too_large", ""
+    if total > _MAX_EMPTY * sum(len(row.cells) for row in rows) + 512:
+        return "html", to_html(rows)
     with_header = kept[0][0] or (len(kept) > 1 and all(cell.header for _, cell in lines_of[0]))
     header, body = (lines_of[0], lines_of[1:]) if with_header else ([], lines_of)
     lines = [_line(header, order, width), "| " + " | ".join(_rules(body or [header], order)) + " |"]
     # All rows get their full width, unless a wide row among narrow ones would make the table much longer than its source.
     padded = width if width * len(body) <= 4 * total + 64 else 0
     lines += [_line(line, order, padded) for line in body]
-    return "\n".join(lines)
+    return "gfm", "\n".join(lines)
 
 
 def to_html(rows: list[Row]) -> str:
@@ -157,6 +163,6 @@ def _line(line: list[tuple[int, Cell]], order: dict[int, int], width: int) -> st
     cells: list[str] = []
     for column, cell in line:
         cells.extend([""] * (order[column] - len(cells)))
-        cells.append(cell.text)
+        cells.append(escape_cell(cell.text))
     cells.extend([""] * (width - len(cells)))
     return "| " + " | ".join(cells) + " |" if cells else "|  |"

@@ -52,6 +52,8 @@ def _add_mathml(serializer: Serializer, source: str, display: bool) -> None:
 
 def _katex(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """KaTeX: the annotation inside its hidden MathML; without MathML, what it shows."""
+    if node.parent is not None and "katex" in (node.parent.attributes.get("class") or "").split():
+        return None  # looked at already
     element = node.css_first("math")
     if element is None:
         serializer.counters["formulas_without_source"] += 1
@@ -65,7 +67,10 @@ def _katex(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> An
 
 def _katex_html(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """The visible half of KaTeX's output, beside MathML or alone."""
-    if node.parent is not None and node.parent.css_first("math") is None:
+    beside = node.prev
+    while beside is not None and beside.tag == "-text" and not (beside.text_content or "").strip(HTML_SPACE):
+        beside = beside.prev
+    if beside is None or "katex-mathml" not in (beside.attributes.get("class") or ""):
         return None
     serializer.counters["rendered_formulas_dropped"] += 1
     return SKIP
@@ -82,23 +87,32 @@ def _entry(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> An
     return SKIP
 
 
+def _script_follows(node: Node) -> bool:
+    """Return whether the source stands behind a rendering: preview, rendering and script follow one another."""
+    following = node.next
+    for _ in range(6):
+        if following is None:
+            return False
+        if following.tag == "script":
+            return (following.attributes.get("type") or "").startswith("math/")
+        if following.tag == "-text":
+            if (following.text_content or "").strip(HTML_SPACE):
+                return False
+        elif "MathJax" not in (following.attributes.get("class") or ""):
+            return False
+        following = following.next
+    return False
+
+
 def _mathjax_2(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """MathJax 2's rendering: the script that follows has the source, else ``data-mathml`` or the assistive MathML."""
     if node.tag == "mjx-container":  # MathJax 3 uses the same class
         return PASS
-    following = node.next
-    while following is not None and (
-        (following.tag == "-text" and not (following.text_content or "").strip(HTML_SPACE))
-        or (following.tag in ("span", "div") and "MathJax" in (following.attributes.get("class") or ""))
-    ):
-        following = following.next
-    if (
-        following is not None
-        and following.tag == "script"
-        and (following.attributes.get("type") or "").startswith("math/")
-    ):
+    if _script_follows(node):
         serializer.counters["rendered_formulas_dropped"] += 1
         return SKIP
+    if node.parent is not None and "MathJax" in (node.parent.attributes.get("class") or ""):
+        return None  # what the outer element holds has been looked at
     names = (attributes.get("class") or "").split()
     if "MathJax_Preview" in names:
         return None
@@ -138,6 +152,8 @@ def delimited(serializer: Serializer, node: Node, attributes: dict[str, Any]) ->
     r"""An element marked as a formula whose whole text is one between delimiters: ``<span class=math>\(x\)</span>``."""
     if node.tag == "img":
         return _image(serializer, node, attributes)
+    if node.parent is not None and "math" in (node.parent.attributes.get("class") or "").split():
+        return PASS  # looked at already
     text = (node.text(deep=True) or "").strip()
     for opening, closing, display in _DELIMITERS:
         if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing):

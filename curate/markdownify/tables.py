@@ -11,7 +11,6 @@ from typing import Any
 
 from tootsie.curate.markdownify.blocks import container, open_line
 from tootsie.curate.markdownify.equations import join_number
-from tootsie.curate.markdownify.escaping import escape_cell
 from tootsie.curate.markdownify.grid import Cell, Row, to_gfm, to_html
 from tootsie.curate.markdownify.inlines import is_hidden
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
@@ -264,7 +263,6 @@ def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
             text = "\n\n".join(blocks)
         else:
             text = "<br>".join(block.replace("  \n", "<br>").replace("\n", "<br>") for block in blocks)
-            text = escape_cell(text)
         state.rows[-1].cells.append(Cell(text, columns, rows, header, align))
 
     return leave
@@ -312,16 +310,13 @@ def _leave_table(serializer: Serializer) -> None:
     rows = [row for row in state.rows if row.kind != "tfoot"] + [
         row for row in state.rows if row.kind == "tfoot"
     ]
-    if state.html:
-        written: str | None = to_html(rows)
-    else:
-        written = to_gfm(rows, serializer.limits.max_cells)
-    if written is None:
+    kind, written = ("html", to_html(rows)) if state.html else to_gfm(rows, serializer.limits.max_cells)
+    if kind == "too_large":
         serializer.counters["tables_too_large"] += 1
         for line in rows:
             serializer.block(" | ".join(entry.text for entry in line.cells if entry.text))
     elif written:
-        serializer.counters["tables_html" if state.html else "tables_gfm"] += 1
+        serializer.counters["tables_html" if kind == "html" else "tables_gfm"] += 1
         serializer.counters["cells_spanning"] += sum(
             entry.columns > 1 or entry.rows > 1 for line in rows for entry in line.cells
         )

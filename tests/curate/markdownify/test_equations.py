@@ -115,6 +115,11 @@ def test_text_between_the_rows_is_text() -> None:
     assert conversion.counters["equation_texts"] == 1
 
 
+def test_equations_nested_in_equations_are_written_once() -> None:
+    html = '<table class="ltx_eqn_table"><tr><td colspan=2>some words' * 40
+    assert markdownify(html, profile="arxiv").count("some words") == 40
+
+
 def test_counters_tell_equations_groups_and_numbers() -> None:
     counters = convert(
         page(row(math("a"), number="(1)"), row(math("b"), number="(2)")) + page(row(math("c"), number="(3)")),

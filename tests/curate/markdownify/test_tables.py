@@ -104,6 +104,15 @@ def test_what_gfm_cannot_hold_makes_an_html_table_of_the_same_grid(cell: str) ->
     assert "$\\|x\\|$" in conversion.markdown or "\\|" not in cell
 
 
+def test_a_grid_of_mostly_empty_cells_becomes_an_html_table() -> None:
+    html = "<table>" + "<tr><td rowspan=99>a|b<td>c" * 60 + "</table>"
+    conversion = convert(html)
+    assert conversion.counters["tables_html"] == 1
+    assert len(conversion.markdown) < 3 * len(html)
+    table = next(reader.tree(reader.render(conversion.markdown)).iter("table"))
+    assert reader.grid(table) == reader.grid(next(reader.tree(html).iter("table")))
+
+
 def test_blocks_in_an_html_table_are_markdown() -> None:
     html = "<table><tr><th>a<td><ul><li>x<li>y</ul><pre>p\nq</pre><td><table><tr><th>b<td>c*d</table></table>"
     assert markdownify(html) == (
