@@ -156,6 +156,8 @@ def image(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     if policy is Images.KEEP and source and not _UNSAFE_SCHEME.match(source):
         serializer.counters["images"] += 1
         label = escape_text(alt, in_link=True)
+        if label[:1] == "^":  # cmark-gfm reads ![^ as text and a footnote.
+            label = "\\" + label
         serializer.inline(f"![{label}]({destination(source)}{title_suffix(attributes.get('title'))})")
     elif policy is not Images.DROP and alt:
         serializer.counters["images_as_text"] += 1

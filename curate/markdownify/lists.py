@@ -39,6 +39,8 @@ def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         return SKIP
     flow = serializer.flow
     if "id" in attributes and serializer.footnotes.is_text(attributes["id"]):
+        if flow.kind == "list":
+            flow.state["number"] += 1
         return open_note(serializer, attributes["id"])
     if flow.kind != "list":
         serializer.flush()

@@ -193,7 +193,11 @@ class Serializer:
         """Escape what ends the text before, where ``following`` would make it a link, a tag or a reference."""
         previous = self.parts[-1]
         last = previous[-1]
-        if previous[-2:-1] == "\\" or previous.startswith("[^"):
+        if previous.startswith("[^"):  # The mark of a footnote, not of a link or a definition.
+            if following == "(" or (following == ":" and len(self.parts) == 1):
+                self.parts.append("\\")
+            return
+        if (len(previous) - len(previous[:-1].rstrip("\\"))) % 2 == 0:  # escaped
             return
         if (
             (last == "]" and following in "([:")
