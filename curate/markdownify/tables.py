@@ -21,7 +21,10 @@ _ALIGN = re.compile(r"text-align\s*:\s*(left|right|center)", re.IGNORECASE)
 _LTX_ALIGN = re.compile(r"ltx_align_(left|right|center)\b")
 _FORMULAS = "math, mjx-container, script[type^=math], img.tex, img.latex, .math, .katex"
 _NUMBER_CELL = re.compile(r"\s*\(\s*[^\s()]{1,12}\s*\)\s*")
-_FORMULA_ATTRIBUTES = ("alttext", "alt", "data-entry", "data-mathml")
+_DOUBLE_BAR_ATTRIBUTES = ", ".join(
+    f'[{name}*="\\\\|"]' for name in ("alttext", "alt", "data-entry", "data-latex", "data-mathml")
+)
+"""Selects the elements whose TeX has ``\\|``."""
 _CODE = frozenset(("code", "pre", "kbd", "samp", "tt"))
 _LINE_NUMBERS = frozenset(
     ("linenos", "lineno", "gutter", "lntd-numbers", "rouge-gutter", "line-numbers", "blob-num")
@@ -76,7 +79,7 @@ def _is_numbered_formula(node: Node) -> bool:
         row = row.first_child if row.tag == "tbody" else row.next
     if row is None or row.tag != "tr" or (row.next is not None and row.next.tag == "tr"):
         return False
-    cells = []
+    cells: list[Node] = []
     cell = row.first_child
     while cell is not None and len(cells) < 5:
         cells += [cell] if cell.tag in ("td", "th") else []
@@ -169,15 +172,10 @@ def _has_lines(node: Node) -> bool:
 
 def _double_bars(root: Node) -> list[Node]:
     """Return the nodes with TeX's ``\\|`` that are not code; one pass."""
-    found = []
+    found: list[Node] = list(root.css(_DOUBLE_BAR_ATTRIBUTES))
     for node in root.traverse(include_text=True):
-        if node.tag == "-text":
-            if "\\|" in (node.text_content or "") and node.parent.tag not in _CODE:
-                found.append(node)
-        elif node.is_element_node:
-            attributes = node.attributes
-            if any("\\|" in (attributes.get(name) or "") for name in _FORMULA_ATTRIBUTES):
-                found.append(node)
+        if node.tag == "-text" and "\\|" in (node.text_content or "") and node.parent.tag not in _CODE:
+            found.append(node)
     return found
 
 
