@@ -13,7 +13,7 @@ from typing import Any
 
 from tootsie.curate.markdownify import listings
 from tootsie.curate.markdownify.element import Element
-from tootsie.curate.markdownify.escaping import collapse, destination, escape_text, title_suffix
+from tootsie.curate.markdownify.escaping import SPACES, collapse, destination, escape_text, title_suffix
 from tootsie.curate.markdownify.inlines import code_span
 from tootsie.curate.markdownify.style import ATX_CLOSED, BACKSLASH, UNDERLINED
 from tootsie.curate.markdownify.styling import strip_lines
@@ -28,7 +28,7 @@ def chomp(text: str) -> tuple[str, str, str]:
     >>> chomp(" a")
     (' ', '', 'a')
     """
-    return " " if text[:1] == " " else "", " " if text[-1:] == " " else "", text.strip()
+    return " " if text[:1] == " " else "", " " if text[-1:] == " " else "", text.strip(SPACES)
 
 
 def _rule(method: Callable[..., str]) -> Callable[..., str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+import string
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -28,8 +29,11 @@ from tootsie.curate.markdownify.options import Limits, Options
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Node, Serializer
 from tootsie.curate.markdownify.styling import StyledSerializer, styled_tags
 
-RAW = "\x00"
-"""Stands for what a hook returned until its paragraph is finished; HTML cannot contain it."""
+RAW = re.compile(".\x00.")
+"""Stands for what a hook returned until its paragraph is finished; HTML cannot contain it.
+
+The characters on both sides are letters or punctuation as those that it stands for: emphasis depends on that.
+"""
 BLOCKS = frozenset(BLOCK_TAGS) | {"table", "caption", "tr", "td", "th"}
 _LISTS = frozenset(("ul", "ol", "li"))
 _ROWS = frozenset(("thead", "tbody", "tfoot", "tr", "td", "th"))
@@ -88,9 +92,13 @@ class HookedSerializer(StyledSerializer):
 
     def escape(self, text: str, in_link: bool) -> str:
         """Escape prose, by the converter's own method where it has one."""
-        if self.own_escape is None:
-            return super().escape(text, in_link)
-        return self.own_escape(text, self._open_tags())
+        if self.own_escape is not None:
+            return self.own_escape(text, self._open_tags())
+        flow: Flow | None = self.flow
+        while not in_link and flow is not None and flow.kind == "hook":
+            in_link = flow.state == "a"
+            flow = flow.parent
+        return super().escape(text, in_link)
 
     def paragraph(self, text: str) -> str:
         """Finish a paragraph; a converter with its own way to escape has the last word."""
@@ -131,7 +139,7 @@ class HookedSerializer(StyledSerializer):
 
     def raw(self, markdown: str) -> None:
         """Add Markdown to the line as it is."""
-        self.inline(RAW)
+        self.inline(f"{_likeness(markdown[0])}\x00{_likeness(markdown[-1])}")
         self.waiting.setdefault(self.flow, []).append(markdown)
 
     def flush(self) -> None:
@@ -145,7 +153,11 @@ class HookedSerializer(StyledSerializer):
         if flow in self.waiting:
             pieces = iter(self.waiting.pop(flow))
             if len(flow.blocks) > before:
-                flow.blocks[-1] = re.sub(RAW, lambda _: next(pieces, ""), flow.blocks[-1])
+                flow.blocks[-1] = RAW.sub(lambda _: next(pieces, ""), flow.blocks[-1])
+
+
+def _likeness(character: str) -> str:
+    return "." if character in string.punctuation or not character.isalnum() else "a"
 
 
 class _Tags:
@@ -235,7 +247,11 @@ def _handler(tag: str, hook: Hook, original: Handler | None) -> Handler:
     kind = "cell" if tag in ("td", "th") else "line" if tag in _LINES or _HEADING.match(tag) else "hook"
 
     def handler(serializer: Any, node: Node, attributes: dict[str, Any]) -> Any:
-        if ("style" in attributes or "hidden" in attributes) and inlines.is_hidden(attributes):
+        if (
+            ("style" in attributes or "hidden" in attributes)
+            and inlines.is_hidden(attributes)
+            and not (tag == "img" and "display" in (attributes.get("style") or ""))
+        ):
             serializer.counters["hidden_dropped"] += 1
             return SKIP
         if verbatim and not (tag in _CODE and node.css_first("math, pre") is not None):
@@ -269,7 +285,10 @@ def _handler(tag: str, hook: Hook, original: Handler | None) -> Handler:
         def leave(s: Any) -> None:
             if inner is not None and inner is not SKIP:
                 inner(s)
-            _call(s, hook, node, attributes, _close(s, block), block)
+            text = _close(s, block)
+            if not block:
+                s.space = space
+            _call(s, hook, node, attributes, text, block)
 
         if inner is SKIP:
             leave(serializer)
@@ -331,6 +350,9 @@ def _deliver(serializer: Any, result: Any, block: bool) -> None:
     before = len(markdown) - len(markdown.lstrip("\n"))
     after = len(markdown) - len(markdown.rstrip("\n"))
     flow: Flow = serializer.flow
+    if markdown.strip(" \\") == "\n":
+        serializer.line_break()
+        return
     if flow.kind == "table":
         flow.state.caption = content.strip()
         return
@@ -342,13 +364,24 @@ def _deliver(serializer: Any, result: Any, block: bool) -> None:
             flow.blocks.append(piece)
         serializer.space = True
         return
-    if not block and serializer.space and content[:1] == " ":
-        content = content.lstrip(" ")
-    if not content.strip(" "):
-        serializer.text(content)
-    elif content:
-        serializer.raw(content)
-        serializer.space = block or content[-1] == " "
+    if block:
+        if content.strip():
+            serializer.raw(content)
+        serializer.space = True
+        return
+    core = content.strip(" ")
+    if not core or content[0] == " ":
+        _space(serializer)
+    if core:
+        serializer.raw(core)
+        if content[-1] == " ":
+            _space(serializer)
+
+
+def _space(serializer: Any) -> None:
+    if not serializer.space:
+        serializer.parts.append(" ")
+        serializer.space = True
 
 
 def serializer_of(converter: Any) -> Callable[..., Serializer]:

@@ -194,6 +194,29 @@ def test_spans_by_class_and_style() -> None:
     assert Marks().convert(html) == 'a^2^ ==b \\*c\\*== d<span style="color: red">e</span>'
 
 
+def test_what_stands_around_a_hook_sees_what_it_returned() -> None:
+    class Links(MarkdownConverter):
+        def convert_a(self, el: Any, text: str, parent_tags: Any) -> str:
+            return super().convert_a(el, text, parent_tags)
+
+        def convert_br(self, el: Any, text: str, parent_tags: Any) -> str:
+            return super().convert_br(el, text, parent_tags)
+
+        def convert_u(self, el: Any, text: str, parent_tags: Any) -> str:
+            return f" {text.upper()} "
+
+    def same(html: str) -> bool:
+        return Links().convert(html) == MarkdownConverter().convert(html)
+
+    assert same("<p>可以指<b><a href=u>喵</a></b>。</p>")
+    assert same("<p>a<b><a href=u>b</a></b>c<i><a href=v>d</a> e</i></p>")
+    assert same("<a href=u>t]</a><a href=u>[1]</a>")
+    assert same("<ul><li><a href=u>a </a></li></ul><p>b<a href=v> c</a></p>")
+    assert same("zu<a href=u>&nbsp;a</a> <a href=v>&nbsp;</a>")
+    assert same("<p>a<br>b</p><ul><li>c<br>d<br></ul>")
+    assert Links().convert("a<b><u>b</u></b>c <u>d</u>") == "a **B** c D"
+
+
 def test_elements_left_out() -> None:
     class Clean(MarkdownConverter):
         def convert_div(self, el: Any, text: str, parent_tags: Any) -> str:
