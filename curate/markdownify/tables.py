@@ -13,6 +13,7 @@ from tootsie.curate.markdownify.blocks import container, open_line
 from tootsie.curate.markdownify.equations import join_number
 from tootsie.curate.markdownify.grid import Cell, Row, to_gfm, to_html
 from tootsie.curate.markdownify.inlines import is_hidden
+from tootsie.curate.markdownify.listings import add_code_block, language_of, verbatim
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
 
 MAX_SPAN = 65534
@@ -65,6 +66,12 @@ def table(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     if free and _is_numbered_formula(node):
         serializer.counters["tables_layout"] += 1
         return _open_equation(serializer)
+    if free and _line_numbers(node):
+        lines = _code_lines(node)
+        if len(lines) > 1:
+            serializer.counters["line_numbers_dropped"] += len(lines)
+            add_code_block(serializer, "\n".join(lines), language_of(node, attributes))
+            return SKIP
     if not free or _is_layout(serializer, node, attributes):
         serializer.counters["tables_layout"] += 1
         serializer.flush()
@@ -143,6 +150,23 @@ def _line_numbers(node: Node) -> bool:
     """Return whether the first cell holds the line numbers of a listing."""
     first = node.css_first("td")
     return first is not None and not _LINE_NUMBERS.isdisjoint((first.attributes.get("class") or "").split())
+
+
+def _code_lines(node: Node) -> list[str]:
+    """Return the lines of a listing that has a row for each, without their numbers."""
+    section = node.first_child
+    while section is not None and section.tag != "tbody":
+        section = section.next
+    row = section.first_child if section is not None else None
+    lines: list[str] = []
+    while row is not None:
+        cell = row.last_child if row.tag == "tr" else None
+        while cell is not None and cell.tag != "td":
+            cell = cell.prev
+        if cell is not None:
+            lines.append(verbatim(cell).strip("\n"))
+        row = row.next
+    return lines
 
 
 def _page_tables(serializer: Serializer) -> PageTables:

@@ -164,6 +164,14 @@ def test_a_formula_beside_its_number_is_an_equation(html: str, markdown: str) ->
     assert markdownify(f"<table>{html}</table>") == markdown + "\n"
 
 
+def test_a_row_for_each_line_of_a_listing_is_code() -> None:
+    html = (
+        "<div class='highlight-source-python'><table><tr><td class=blob-num>1<td class=blob-code>if a:"
+        "<tr><td class=blob-num>2<td class=blob-code>  b_c * <b>d</b></table></div>"
+    )
+    assert markdownify(html) == "```python\nif a:\n  b_c * d\n```\n"
+
+
 def test_the_caption_stands_before_the_table() -> None:
     html = "<table><caption>C <b>d</b></caption><tr><td>1<td>2</table>"
     assert markdownify(html) == "C **d**\n\n|  |  |\n| --- | --- |\n| 1 | 2 |\n"
