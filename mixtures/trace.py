@@ -8,7 +8,7 @@ import numpy as np
 
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.mixtures.order import Order
-from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan import Evidence, Plan
 from tootsie.tokenize.cache import TokenCache
 
 
@@ -16,7 +16,8 @@ def trace_rows(plan: Plan, step: int, row: int | None = None) -> list[dict[str, 
     """Return what each row of a step draws, with its documents, read from the caches.
 
     Each row is ``{"row", "position", "phase", "dataset", "epoch", "window", "documents": [{"shard", "row", "id",
-    "tokens": [start, stop]}]}``; ``tokens`` is the part of the document's ids that lies in the window.
+    "tokens": [start, stop]}]}``; ``tokens`` is the part of the document's ids that lies in the window. Of a
+    dataset that is planned from its card the documents are not known.
 
     Args:
       plan: a loaded plan.
@@ -50,7 +51,8 @@ def trace_rows(plan: Plan, step: int, row: int | None = None) -> list[dict[str, 
     for position, number, epoch, window in zip(
         positions.tolist(), *(part.tolist() for part in draws), strict=True
     ):
-        if number not in caches:
+        is_cache = plan.datasets[number].evidence is Evidence.LEDGER
+        if is_cache and number not in caches:
             caches[number] = open_cache(plan, number)
         start = window * plan.sequence_length
         stop = start + plan.sequence_length
@@ -61,7 +63,7 @@ def trace_rows(plan: Plan, step: int, row: int | None = None) -> list[dict[str, 
                 "id": span.document_id,
                 "tokens": [max(span.start, start) - span.start, min(span.stop, stop) - span.start],
             }
-            for span in caches[number].documents_in(start, stop)
+            for span in (caches[number].documents_in(start, stop) if is_cache else ())
         ]
         result.append(
             {

@@ -11,6 +11,7 @@ from tootsie.mixtures.forecast import forecast
 from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan
 from tootsie.mixtures.preflight.check import Severity, preflight, refusals
 from tootsie.mixtures.preflight.checks import CHECKS
+from tootsie.mixtures.trace import trace_rows
 
 RECIPES = Path(__file__).resolve().parents[2] / "mixtures" / "recipes"
 NAMES = sorted(path.stem for path in RECIPES.glob("*.yaml") if path.stem != "demo")
@@ -181,3 +182,9 @@ def test_and_what_it_might_have_known(
     compiled: dict[str, Compiled], recipe: str, check: str, subject: str
 ) -> None:
     assert (check, subject) in {(f.check, f.subject) for f in preflight(compiled[recipe], CHECKS)}
+
+
+def test_a_step_is_traced_without_the_data(compiled: dict[str, Compiled]) -> None:
+    rows = trace_rows(compiled["marin-8b"].plan, 1_350_000, 7)
+    assert [(row["phase"], row["row"], row["documents"]) for row in rows] == [("starling", 7, [])]
+    assert rows[0]["dataset"] in STARLING
