@@ -73,6 +73,7 @@ def fidelity(
 
     The pages are read by rules of the measure's own, the Markdown by a CommonMark parser.
     """
+    import contextlib
     import itertools
 
     from rich.console import Console
@@ -94,16 +95,15 @@ def fidelity(
     converter = _converter(markdown, engine, settings, options, charset, max_bytes)
     pages = itertools.islice(read_sources(sources, profile, max_bytes), limit)
     totals, worst = Totals(), Worst(show)
-    lines: list[str] = []
-    for measured in measure(pages, settings, converter, charset):
-        totals.add(measured)
-        worst.add(measured)
-        if records is not None:
-            lines.append(json.dumps(measured.record(), ensure_ascii=False) + "\n")
-    if not totals.pages:
-        raise InputError("no pages in it", file=", ".join(sources), remedy=f"Is {profile} their profile?")
-    if records is not None:
-        storage.write_bytes(records, "".join(lines).encode())
+    with contextlib.ExitStack() as files:
+        stream = files.enter_context(storage.atomic_write(records)) if records is not None else None
+        for measured in measure(pages, settings, converter, charset):
+            totals.add(measured)
+            worst.add(measured)
+            if stream is not None:
+                stream.write(json.dumps(measured.record(), ensure_ascii=False).encode() + b"\n")
+        if not totals.pages:
+            raise InputError("no pages in it", file=", ".join(sources), remedy=f"Is {profile} their profile?")
     problems = [problem for requirement in required if (problem := requirement.problem(totals))]
     errors = Console(stderr=True, soft_wrap=True)
     if as_json:

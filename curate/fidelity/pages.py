@@ -34,8 +34,8 @@ class Page(NamedTuple):
 def read_sources(sources: list[str], profile: Profile, max_bytes: int) -> Iterator[Page]:
     """Yield the pages of files, folders and archives in order.
 
-    In folders, dumps are read as well where they fit the profile: Enterprise JSON with ``wikipedia``, ``Posts.xml`` and 7z
-    archives with ``stackexchange``.
+    In folders, dumps are read as well where they fit the profile: ZIPs of pages with ``arxiv``, Enterprise JSON with
+    ``wikipedia``, ``Posts.xml`` and 7z archives with ``stackexchange``.
 
     Raises:
       InputError: no such file, a damaged archive or dump, a page longer than ``max_bytes``.
@@ -55,6 +55,7 @@ def read_sources(sources: list[str], profile: Profile, max_bytes: int) -> Iterat
 def _fits(name: str, profile: Profile) -> bool:
     return (
         name.endswith(PAGE_SUFFIXES)
+        or (profile is Profile.ARXIV and name.endswith(".zip"))
         or (profile is Profile.WIKIPEDIA and name.endswith(ARCHIVES + LINES))
         or (profile is Profile.STACKEXCHANGE and (name == "posts.xml" or name.endswith(".7z")))
     )

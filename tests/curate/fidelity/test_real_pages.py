@@ -1,4 +1,4 @@
-"""The rates that the converter must reach on real pages."""
+"""The rates that the converter must reach on real pages, and on those of the sample dumps."""
 
 from __future__ import annotations
 
@@ -47,6 +47,26 @@ def unmet(totals: Totals, held: Iterable[str]) -> list[str]:
         for kind, score in totals.scores.items()
         if min(score.recall, score.precision) < MUST[kind] or (kind in held and not score.expected)
     ]
+
+
+@pytest.mark.parametrize(
+    ("dump", "profile", "held"),
+    [
+        ("arxiv", Profile.ARXIV, WHOLE.keys() - {"inline code"}),
+        (
+            "wikipedia",
+            Profile.WIKIPEDIA,
+            {"formulas", "display", "tables", "span tables", "headings", "text"},
+        ),
+        (
+            "stackexchange",
+            Profile.STACKEXCHANGE,
+            {"formulas", "code blocks", "languages", "links", "text"},
+        ),
+    ],
+)
+def test_sample_dumps(project_root: Path, dump: str, profile: Profile, held: set[str]) -> None:
+    assert not unmet(measured(project_root / "datasets" / "sample" / dump, profile), held)
 
 
 @pytest.mark.parametrize("references", ["cite-keys", "keep"])
