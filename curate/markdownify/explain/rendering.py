@@ -86,7 +86,8 @@ def render(markdown: str, limit: int) -> Rendered:
 
     parser.add_render_rule("formula", formula)
     cut = markdown[:limit]
-    tokens = parser.parse(cut)
+    # Looking for the ends of formulas may take so many steps in all, lest many unclosed ones cost quadratic time.
+    tokens = parser.parse(cut, {"steps": 10_000 + 20 * len(cut)})
     for token in tokens:
         if token.map and (token.nesting == 1 or token.type in ("fence", "code_block", "hr")):
             token.attrSet("data-lines", f"{token.map[0]}-{token.map[1]}")
@@ -103,7 +104,9 @@ def _inline_formula(state: StateInline, silent: bool) -> bool:
         return False
     mark = "$$" if state.src.startswith("$$", state.pos) else "$"
     begin = state.pos + len(mark)
-    end = _closing(state.src, mark, begin, state.posMax)
+    limit = min(state.posMax, begin + 8 * MAX_FORMULA, begin + state.env["steps"])
+    end = _closing(state.src, mark, begin, limit)
+    state.env["steps"] -= (limit if end < 0 else end) - begin
     if end < 0:
         return False
     if not silent:
@@ -154,7 +157,6 @@ def _closing(source: str, mark: str, begin: int, limit: int) -> int:
     """Return where the next unescaped ``mark`` outside braces stands, -1 where there is none within a formula's length."""
     position = begin
     depth = 0
-    limit = min(limit, begin + 8 * MAX_FORMULA)
     while position < limit:
         character = source[position]
         if character == "\\":

@@ -122,6 +122,7 @@ PAGES: dict[str, Callable[[], str]] = {
         "<math alttext='" + "\\frac{" * 3_000 + "'></math>" + "<math alttext='x'></math>" * 8_000
     ),
     "dollars": lambda: "<p>" + "$" * 50_000,
+    "unclosed formulas": lambda: "<pre>" + "x\n" * 10 + "</pre><p>" + "<i>$</i>a {" * 20_000,
     "brackets": lambda: "<p>" + "[^a]: " * 5_000 + "](" * 5_000,
     "words": lambda: "<p>" + "a b " * 20_000 + "<button>" + "b a " * 20_000,
     "attributes": lambda: "<p " + " ".join(f"a{i}=1" for i in range(5_000)) + ">x",
@@ -196,6 +197,16 @@ def test_a_browser_shows_rules_formulas_and_places(tmp_path: Path) -> None:
     assert found["ready"] == "yes"
     assert (found["rules"], found["formulas"], found["dropped"]) == ("6", "2", "1")
     assert (found["shown"], found["placed"]) == ("1", "1")
+
+
+def test_the_policy_of_the_file_stops_what_would_slip_through(tmp_path: Path) -> None:
+    page = explain("<p>x</p>")
+    evil = "<script>parent.document.documentElement.dataset.ran = 'yes'</script><img src=x onerror=\"parent.document.title='ran'\">"
+    page = page.replace("<body>", f"<body>{evil}", 1).replace('srcdoc="', f'srcdoc="{html.escape(evil)}', 1)
+    found = shown(page, tmp_path)
+    assert found["ready"] == "yes"
+    assert "ran" not in found
+    assert found["title"] == "page explained"
 
 
 def test_no_script_of_the_page_runs_in_a_browser(tmp_path: Path) -> None:
