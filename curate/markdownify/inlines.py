@@ -12,7 +12,7 @@ from tootsie.curate.markdownify.options import Images, Links, References
 from tootsie.curate.markdownify.serializer import HTML_SPACE, SKIP, Handler, Leave, Node, Serializer, text_of
 
 _TICKS = re.compile(r"`+")
-_UNSAFE_SCHEME = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)
+UNSAFE_SCHEME = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)
 _MARKUP = re.compile(r"[&<>\\`*_\[\]$~|]")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]*\Z")
@@ -98,7 +98,7 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     href = attributes.get("href")
     if href and href[0] == "#" and _footnote(serializer, node, attributes, href):
         return SKIP
-    if serializer.options.links is Links.TEXT or href is None or _UNSAFE_SCHEME.match(href):
+    if serializer.options.links is Links.TEXT or href is None or UNSAFE_SCHEME.match(href):
         return None
     title = attributes.get("title")
 
@@ -153,7 +153,7 @@ def image(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     policy = serializer.options.images
     source = (attributes.get("src") or "").strip(HTML_SPACE)
     alt = collapse(attributes.get("alt") or "").strip(" ")
-    if policy is Images.KEEP and source and not _UNSAFE_SCHEME.match(source):
+    if policy is Images.KEEP and source and not UNSAFE_SCHEME.match(source):
         serializer.counters["images"] += 1
         label = escape_text(alt, in_link=True)
         if label[:1] == "^":  # cmark-gfm reads ![^ as text and a footnote.
