@@ -236,6 +236,9 @@ def _parse(content: bytes) -> tuple[list[Row], list[int]]:
     except expat.ExpatError as error:
         position = min(max(parser.ErrorByteIndex - len(before), 0), len(content))
         raise _MalformedError(expat.ErrorString(error.code) or "not well-formed", position) from None
+    finally:
+        # They know the parser, which knows them: else it, and its buffer of a megabyte, would wait for the collector.
+        parser.StartElementHandler = parser.CharacterDataHandler = None
     return rows, strays
 
 

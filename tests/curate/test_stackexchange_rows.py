@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import gc
 import io
 import itertools
 import random
 import time
 import tracemalloc
 from collections.abc import Iterator
+from xml.parsers import expat
 
 import pytest
 
@@ -222,6 +224,29 @@ def test_a_file_that_declares_entities_is_refused(content: bytes) -> None:
 def test_no_row_near_the_beginning_is_no_dump() -> None:
     with pytest.raises(InputError, match="no row in the first"):
         read(b"<posts>" + b" " * 2**23)
+
+
+def test_memory_does_not_grow_with_the_file() -> None:
+    def parsers_left(count: int) -> int:
+        row = b'<row Id="1" Body="' + b"word &lt;p&gt; " * 1000 + b'" />\n'
+
+        class Stream(io.RawIOBase):
+            def __init__(self) -> None:
+                self._parts = iter([b"<posts>\n", *itertools.repeat(row * 70, count), b"</posts>"])
+
+            def read(self, size: int = -1) -> bytes:
+                return next(self._parts, b"")
+
+        gc.collect()
+        gc.disable()  # what only the collector can free is not counted by it, as Expat's buffers are not
+        alive = sum(isinstance(one, expat.XMLParserType) for one in gc.get_objects())
+        try:
+            assert sum(1 for _ in read_rows(Stream(), "Posts.xml")) == 70 * count
+            return sum(isinstance(one, expat.XMLParserType) for one in gc.get_objects()) - alive
+        finally:
+            gc.enable()
+
+    assert parsers_left(20) <= 1
 
 
 @pytest.mark.parametrize(
