@@ -36,7 +36,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT / "datasets" / "sample"
 PAGE = os.sysconf("SC_PAGE_SIZE")
-POLL_SECONDS = 0.2
+POLL_SECONDS = 0.5
 
 
 def write_arxiv(path: Path, size: int) -> int:
