@@ -14,7 +14,7 @@ from typing import Any
 from tootsie.curate.markdownify import listings
 from tootsie.curate.markdownify.element import Element
 from tootsie.curate.markdownify.escaping import SPACES, collapse, destination, escape_text, title_suffix
-from tootsie.curate.markdownify.inlines import code_span
+from tootsie.curate.markdownify.inlines import UNSAFE_SCHEME, code_span
 from tootsie.curate.markdownify.style import ATX_CLOSED, BACKSLASH, UNDERLINED
 from tootsie.curate.markdownify.styling import strip_lines
 from tootsie.curate.markdownify.wrapping import wrap_paragraph
@@ -98,7 +98,7 @@ class ElementRules:
         """A link; its text where there is no target."""
         before, after, inner = chomp(text)
         href = el.get("href")
-        if "_noformat" in tags or not inner or not href:
+        if "_noformat" in tags or not inner or not href or UNSAFE_SCHEME.match(href):
             return text
         title = el.get("title") or (href if self.options["default_title"] else None)
         if self.options["autolinks"] and not title and inner.replace("\\", "") == href:
@@ -126,10 +126,11 @@ class ElementRules:
         alt = collapse(el.get("alt") or "").strip()
         parent = el.parent
         kept = self.options["keep_inline_images_in"] or ()
-        if "_inline" in tags and (parent is None or parent.name not in kept):
+        source = el.get("src") or ""
+        if ("_inline" in tags and (parent is None or parent.name not in kept)) or UNSAFE_SCHEME.match(source):
             return escape_text(alt)
         label = escape_text(alt, in_link=True)
-        return f"![{label}]({destination(el.get('src') or '')}{title_suffix(el.get('title'))})"
+        return f"![{label}]({destination(source)}{title_suffix(el.get('title'))})"
 
     @_rule
     def convert_video(self, el: Any, text: str, tags: set[str]) -> str:

@@ -50,10 +50,7 @@ _HEADING = re.compile(r"h\d+\Z", re.ASCII)
 
 REMEMBERED = 1000
 """How many elements' ancestors, and how many tags, are remembered; a page may have any number of them."""
-_PSEUDO = {
-    **{tag: {tag, "_noformat"} for tag in ("pre", "code", "kbd", "samp")},
-    **{tag: {tag, "_inline"} for tag in ("td", "th", "h1", "h2", "h3", "h4", "h5", "h6")},
-}
+_PSEUDO = {tag: {tag, "_noformat"} for tag in ("pre", "code", "kbd", "samp")}
 
 
 class Block(str):
@@ -119,7 +116,7 @@ class HookedSerializer(StyledSerializer):
         return tags
 
     def tags_around(self, node: Node) -> set[str]:
-        """Return the names of the elements around ``node``, ``_inline`` in headings and cells, ``_noformat`` in code."""
+        """Return the names of the elements around ``node``, ``_inline`` in a line or cell, ``_noformat`` in code."""
         if len(self._around) > REMEMBERED:
             self._around.clear()
         outer = node.parent
@@ -135,7 +132,14 @@ class HookedSerializer(StyledSerializer):
         for key, tag in reversed(missing):
             tags |= _PSEUDO.get(tag) or {"[document]" if tag == "-document" else tag}
             self._around[key] = tags
-        return set(tags)
+        around = set(tags)
+        flow: Flow | None = self.flow
+        while flow is not None:
+            if flow.in_cell or flow.kind == "line":
+                around.add("_inline")
+                break
+            flow = flow.parent
+        return around
 
     def raw(self, markdown: str) -> None:
         """Add Markdown to the line as it is."""

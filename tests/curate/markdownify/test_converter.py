@@ -213,6 +213,8 @@ def test_what_stands_around_a_hook_sees_what_it_returned() -> None:
     assert same("<a href=u>t]</a><a href=u>[1]</a>")
     assert same("<ul><li><a href=u>a </a></li></ul><p>b<a href=v> c</a></p>")
     assert same("zu<a href=u>&nbsp;a</a> <a href=v>&nbsp;</a>")
+    assert same("<a href='javascript:x()'>a</a>")
+    assert same("<table role=presentation><tr><td><a href=u><img src=i alt=a></a><td>b</table>")
     assert same("<p>a<br>b</p><ul><li>c<br>d<br></ul>")
     assert Links().convert("a<b><u>b</u></b>c <u>d</u>") == "a **B** c D"
 
