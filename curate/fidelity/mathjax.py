@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 _OPEN = re.compile(r"\\\\|\\\$|\$\$|\$|\\\[|\\\(|\\begin\{([A-Za-z]+\*?)\}")
+_LOADED = re.compile(r"<script\b[^>]*(?:mathjax|auto-render)|<script\b[^>]*>[^<]*\bMathJax\b", re.IGNORECASE)
 _CLOSERS = {"$$": r"\$\$", "$": r"\$", "\\[": r"\\\]", "\\(": r"\\\)"}
 MAX_FORMULA = 20_000
 """Characters after which the search for a closing delimiter is given up."""
@@ -18,8 +19,16 @@ MAX_FAILURES = 50
 """Searches in vain, per delimiter and text, after which it opens nothing more: so time stays linear."""
 
 
-def split(text: str) -> Iterator[tuple[str, str]]:
-    """Yield ``("text" | "inline" | "display", content)`` pieces of ``text`` in order."""
+def is_loaded(html: str) -> bool:
+    """Return whether a page loads or configures MathJax, or KaTeX's auto-render."""
+    return _LOADED.search(html) is not None
+
+
+def split(text: str, *, strict: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield ``("text" | "inline" | "display", content)`` pieces of ``text`` in order.
+
+    ``strict`` asks of ``$…$`` what Pandoc does: no blank at its edges, no digit behind.
+    """
     if "$" not in text and "\\" not in text:
         yield "text", text
         return
@@ -39,6 +48,8 @@ def split(text: str) -> Iterator[tuple[str, str]]:
         inside, after = end
         content = text[match.start() : after] if name else text[position:inside]
         if not content.strip():
+            continue
+        if strict and opening == "$" and (content != content.strip() or text[after : after + 1].isdigit()):
             continue
         if match.start() > start:
             yield "text", text[start : match.start()]

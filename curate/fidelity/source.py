@@ -6,16 +6,15 @@ as their specifications say (LaTeXML's ``alttext``, MathML's annotations, HTML Â
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 from selectolax.lexbor import LexborHTMLParser
 
-from tootsie.curate.fidelity import html_rules, latexml_rules, mediawiki_rules
+from tootsie.curate.fidelity import html_rules, latexml_rules, mathjax, mediawiki_rules
 from tootsie.curate.fidelity.facts import Facts, clean
 from tootsie.curate.fidelity.source_reader import Rule, SourceReader
 from tootsie.curate.markdownify import nesting
-from tootsie.curate.markdownify.formulas import dollars_of
-from tootsie.curate.markdownify.options import Options, Profile
+from tootsie.curate.markdownify.options import Dollars, Options, Profile
 
 MAX_DEPTH = 256
 """Elements nested deeper are unwrapped before the page is parsed, or the parser's time would not be linear; their text stays."""
@@ -36,8 +35,11 @@ def read_source(html: str, options: Options) -> Facts:
     html = clean(html.replace("\r\n", "\n").replace("\r", "\n"))
     if nesting.is_deep(html.encode("utf-8", "replace"), MAX_DEPTH):
         html, _ = nesting.flatten(html, MAX_DEPTH)
+    if options.dollars is Dollars.AUTO:
+        options = dataclasses.replace(
+            options, dollars=Dollars.STRICT if mathjax.is_loaded(html) else Dollars.NONE
+        )
     parser = LexborHTMLParser(html)
-    options = replace(options, dollars=dollars_of(options.dollars, html))
     tags = TAG_RULES.get(options.profile, html_rules.TAG_RULES)
     reader = SourceReader(
         parser, html, options, tags, CLASS_RULES.get(options.profile, html_rules.CLASS_RULES)

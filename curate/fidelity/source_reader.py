@@ -178,7 +178,7 @@ class SourceReader:
         if self.options.dollars is Dollars.NONE or self.equation:
             self.out.append(text)
             return
-        for kind, piece in mathjax.split(text):
+        for kind, piece in mathjax.split(text, strict=self.options.dollars is Dollars.STRICT):
             if kind == "text":
                 self.out.append(piece.replace("\\$", "$"))
             else:
