@@ -139,7 +139,8 @@ class Watch:
                         if int(stat[3]) == self._session:
                             sizes.append(int(stat[21]) * PAGE)
                             self._ticks[int(entry)] = int(stat[11]) + int(stat[12])
-                            self._parents[int(entry)] = int(stat[1])
+                            # Who outlives its parent is given another.
+                            self._parents.setdefault(int(entry), int(stat[1]))
                     except OSError:
                         continue
             if sizes:
