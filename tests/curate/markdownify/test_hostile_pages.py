@@ -120,6 +120,25 @@ def test_ordinary_pages_are_left_alone() -> None:
     assert is_deep(b"<div>" * 300, 256)
 
 
+@pytest.mark.parametrize(
+    ("page", "deep"),
+    [
+        (b"<br-x>" * 300, True),  # no void element, though its name begins like one
+        (b"<BR>" * 300 + b"<img/>" * 300, False),
+        (b"<div><br></div>" * 300, False),
+        (b"<p><B\n></p>" * 65, True),
+        (b"<p><b></B></p>" * 300, False),
+        (b"<p><em a></p>" * 65 + b"</p>" * 300, True),
+        (b"<p><embed></p>" * 300, False),
+        ("<p>é<strong>é</strong></p>".encode() * 300 + b"<", False),
+        (b"<p " + b"a=1 " * 1100 + b">", True),
+        (b"<p title='" + b"a " * 3000 + b"'>", False),
+    ],
+)
+def test_depth_is_told_from_the_tags(page: bytes, deep: bool) -> None:
+    assert is_deep(page, 256) is deep
+
+
 WORDS = [
     "a",
     "b c",
