@@ -19,7 +19,7 @@ _PLAIN = re.compile(r"[^\\`*_\[\]<>&$~\n]*")
 """Text that reads the same as Markdown and as HTML."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Cell:
     """One ``td`` or ``th`` at its anchor."""
 
@@ -31,7 +31,7 @@ class Cell:
     align: str
 
 
-@dataclass
+@dataclass(slots=True)
 class Row:
     """One ``tr``."""
 
