@@ -139,11 +139,21 @@ class Serializer:
         if self._nbsp is not None and "\u00a0" in text:
             text = text.replace("\u00a0", self._nbsp)
         if self._dollars is not None and ("$" in text or "\\" in text):
-            for kind, piece in formulas.split_text(text, strict=self._dollars is Dollars.STRICT):
+            pieces = formulas.split_text(text, strict=self._dollars is Dollars.STRICT)
+            for number, (kind, piece) in enumerate(pieces):
                 if kind == "text":
                     self._prose(piece)
-                else:
-                    self.formula(formulas.normalise(piece), kind == "display")
+                    continue
+                # White space at its edges says nothing in TeX, but parts the words on both sides.
+                if piece[0] in HTML_SPACE and number and pieces[number - 1][1][-1].isalnum():
+                    self._prose(" ")
+                self.formula(formulas.normalise(piece), kind == "display")
+                if (
+                    piece[-1] in HTML_SPACE
+                    and number + 1 < len(pieces)
+                    and pieces[number + 1][1][0].isalnum()
+                ):
+                    self._prose(" ")
             return
         self._prose(text)
 

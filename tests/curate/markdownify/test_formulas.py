@@ -141,3 +141,15 @@ def test_pages_that_typeset_delimiters_say_so(head: str, formula: bool) -> None:
 def test_delimiters_that_nothing_closes_take_linear_time() -> None:
     for piece in ("\\[<br>", "$ {<br>", "$x<em>a</em>", "\\begin{align}<br>"):
         markdownify(f"<p>{piece * 5000}</p>", profile="stackexchange")
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ("<p>$20 and $30 and $x_1$</p>", "$20 and$ 30 and $x_1$"),
+        ("<p>let$ x $be</p>", "let $x$ be"),
+        ("<p>let $ x $.</p>", "let $x$."),
+    ],
+)
+def test_spaces_at_the_edges_of_a_formula_part_the_words(html: str, markdown: str) -> None:
+    assert markdownify(html, profile="stackexchange") == markdown + "\n"
