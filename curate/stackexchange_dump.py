@@ -24,9 +24,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import zstandard
 
-from tootsie.curate.piped_writer import PipedWriter, piped
 from tootsie.datasets import storage
 from tootsie.datasets.errors import InputError
+from tootsie.datasets.piped_writer import PipedWriter, piped
 
 if TYPE_CHECKING:
     from py7zr.io import WriterFactory

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import glob as _glob
-import gzip
 import hashlib
 import io
 import os
 import re
 import uuid
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -19,14 +17,13 @@ import fsspec
 import fsspec.core
 import zstandard
 
+from tootsie.datasets.compression import by_name, decompressed
 from tootsie.datasets.errors import InputError, SpecError
 
 MAX_EXPANSION = 1_000_000
 """Paths that one brace pattern may expand to."""
 MAX_LINE_BYTES = 256 * 2**20
 """Longest line that :func:`read_lines` accepts, in bytes."""
-ZSTD_STEP = 2**10
-"""Compressed bytes taken at a time: Zstandard makes at most 32 MiB of them (a block of 128 KiB from four bytes)."""
 ZSTD_LEVEL = 6
 """Level of every ``.zst`` file written; part of what makes output bytes reproducible."""
 
@@ -208,78 +205,12 @@ def sha256(url: str) -> str:
     return digest.hexdigest()
 
 
-class _Whole(io.RawIOBase):
-    """A decompressed stream that raises :class:`InputError` instead of ending early on a damaged file."""
-
-    def __init__(self, stream: Any, url: str) -> None:
-        self._stream = stream
-        self._url = url
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            chunk = self._stream.read(len(buffer))
-        except (EOFError, OSError, zlib.error, zstandard.ZstdError) as error:
-            raise InputError(
-                "the compressed file is truncated or damaged",
-                file=self._url,
-                value=str(error),
-                remedy="Fetch it again and compare its checksum",
-            ) from None
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.close()
-        super().close()
-
-
-class _ZstdFrames:
-    """Reads any number of Zstandard frames; a frame that stops early is an error, not an end of file."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw = raw
-        self._decompressor: Any = None
-        self._pending = memoryview(b"")
-        self._out = memoryview(b"")
-
-    def read(self, count: int) -> memoryview:
-        while not self._out:
-            self._pending = self._pending or memoryview(self._raw.read(2**17))
-            block, self._pending = self._pending[:ZSTD_STEP], self._pending[ZSTD_STEP:]
-            if not block:
-                if self._decompressor is not None:
-                    raise zstandard.ZstdError("the last frame is incomplete")
-                return self._out
-            if self._decompressor is None:
-                self._decompressor = zstandard.ZstdDecompressor(max_window_size=2**27).decompressobj()
-            self._out = memoryview(self._decompressor.decompress(block))
-            if self._decompressor.eof:
-                unused = len(self._decompressor.unused_data)
-                self._pending = memoryview(bytes(block[len(block) - unused :]) + bytes(self._pending))
-                self._decompressor = None
-        chunk, self._out = self._out[:count], self._out[count:]
-        return chunk
-
-    def close(self) -> None:
-        self._raw.close()
-
-
 def open_decompressed(url: str) -> io.BufferedReader:
-    """Open ``url`` for reading, decompressed by its suffix (``.gz``, ``.zst``; others as they are).
+    """Open ``url`` for reading, decompressed by its suffix (``.gz``, ``.zst``, ``.bz2``, ``.xz``; others as they are).
 
     Reading raises :class:`InputError` where a compressed stream is truncated or damaged.
     """
-    raw = open_binary(url)
-    stream: Any = raw
-    if url.endswith(".gz"):
-        stream = gzip.GzipFile(fileobj=raw)
-    elif url.endswith((".zst", ".zstd")):
-        stream = _ZstdFrames(raw)
-    return io.BufferedReader(_Whole(stream, url), 2**17)
+    return decompressed(open_binary(url), by_name(url)[0], url)
 
 
 def read_lines(url: str, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes]:

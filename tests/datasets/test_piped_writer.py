@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from tootsie.curate import piped_writer
-from tootsie.curate.piped_writer import PIECE, PipedWriter, piped
+from tootsie.datasets import piped_writer
+from tootsie.datasets.piped_writer import PIECE, PipedWriter, piped
 
 
 def test_what_is_written_is_read() -> None:
