@@ -10,7 +10,8 @@ from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.duration import Unit, parse_duration
 from tootsie.mixtures.measured import Measured
 from tootsie.mixtures.order import Order
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Branch, Plan, PlanPhase
+from tootsie.mixtures.plan import Branch, Plan, PlanPhase
+from tootsie.mixtures.shares import add_owed
 from tootsie.mixtures.spec import Spec
 
 _END_OF = re.compile(r"end of (?P<phase>\S.*)")
@@ -68,13 +69,11 @@ def drawn_by(base: Plan, step: int) -> dict[str, int]:
     return {dataset.name: count for dataset, count in zip(base.datasets, counts, strict=True) if count}
 
 
-def owed_after(phases: list[PlanPhase], drawn: dict[str, int]) -> dict[str, Fraction]:
-    """Return sequences asked of ``phases`` minus those drawn, by dataset."""
-    owed = {name: Fraction(-count) for name, count in drawn.items()}
+def owed_after(phases: list[PlanPhase], drawn: dict[str, int]) -> dict[str, int]:
+    """Return sequences asked of ``phases`` minus those drawn, by dataset, in units of 1/2**62."""
+    owed = add_owed({}, {}, 0, drawn)
     for phase in phases:
-        for name, share in phase.asked.items():
-            due = Fraction(share * (phase.end - phase.start), WEIGHT_TOTAL)
-            owed[name] = owed.get(name, Fraction(0)) + due
+        owed = add_owed(owed, phase.asked, phase.end - phase.start, {})
     return owed
 
 

@@ -26,7 +26,7 @@ from tootsie.mixtures.plan import (
 )
 from tootsie.mixtures.rates import compile_rate, whole_steps
 from tootsie.mixtures.settings import PhaseSettings
-from tootsie.mixtures.shares import asked_shares, phase_sequences
+from tootsie.mixtures.shares import add_owed, asked_shares, phase_sequences
 from tootsie.mixtures.spec import Spec
 from tootsie.mixtures.spec_file import load_spec
 from tootsie.mixtures.transition import blend, progress, split_steps
@@ -165,7 +165,7 @@ class _Compiler:
         self.phases: list[PlanPhase] = []
         self.changes: list[Change] = []
         self.notes: list[str] = []
-        self._owed: dict[str, Fraction] = {}
+        self._owed: dict[str, int] = {}
         self._mixture = ""
         self._drawn: dict[str, int] = {}
         self._first_part: dict[int, int] = {}
@@ -278,9 +278,7 @@ class _Compiler:
             )
         )
         self._drawn = add_counts(carried, sequences)
-        for dataset in {**self._owed, **asked}:
-            due = Fraction(asked.get(dataset, 0) * length, WEIGHT_TOTAL) - sequences.get(dataset, 0)
-            self._owed[dataset] = self._owed.get(dataset, Fraction(0)) + due
+        self._owed = add_owed(self._owed, asked, length, sequences)
 
     def _ramp(
         self, index: int, mixture: str, batch_size: int, steps: int

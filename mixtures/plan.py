@@ -203,7 +203,8 @@ class Plan(BaseModel):
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
         names = [dataset.name for dataset in self.datasets]
-        if len(set(names)) != len(names):
+        known = set(names)
+        if len(known) != len(names):
             raise ValueError("datasets: a name stands there twice")
         for dataset in self.datasets:
             if divmod(dataset.tokens, self.sequence_length) != (dataset.windows, dataset.tail_tokens):
@@ -213,7 +214,7 @@ class Plan(BaseModel):
         for phase in self.phases:
             if phase.start != position or phase.first_step != step:
                 raise ValueError(f"phase {phase.name!r} does not start where the phase before ends")
-            unknown = [name for name in (*phase.sequences, *phase.carried) if name not in names]
+            unknown = [name for name in (*phase.sequences, *phase.carried) if name not in known]
             if unknown:
                 raise ValueError(
                     f"phase {phase.name!r} draws {unknown[0]!r}, which is no dataset of the plan"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from tootsie.mixtures.apportionment import largest_remainder
+from tootsie.mixtures.apportionment import largest_remainder, round_parts
 from tootsie.mixtures.measured import Measured
 from tootsie.mixtures.plan import WEIGHT_TOTAL
 from tootsie.mixtures.spec import By, DatasetSpec, GroupSpec, Spec
@@ -81,6 +81,7 @@ def exact_shares(
             weights = {
                 key: sum(natural_weights(group, spec.datasets, measured).values(), Fraction(0))
                 for key, group in groups.items()
+                if group.share is None
             }
             everything = sum(weights.values(), Fraction(0))
             for key, group in groups.items():
@@ -130,7 +131,7 @@ def asked_shares(
     return dict(zip(shares, counts, strict=True))
 
 
-def phase_sequences(asked: Mapping[str, int], length: int, owed: Mapping[str, Fraction]) -> dict[str, int]:
+def phase_sequences(asked: Mapping[str, int], length: int, owed: Mapping[str, int]) -> dict[str, int]:
     """Return how many sequences of each dataset a phase draws, whole numbers that add up to its length.
 
     Each dataset is due ``share · length`` plus what the phases before, by rounding, left it short of (or minus what they
@@ -140,15 +141,33 @@ def phase_sequences(asked: Mapping[str, int], length: int, owed: Mapping[str, Fr
     Args:
       asked: shares in units of 1/2**62.
       length: L, at least the number of datasets.
-      owed: sequences asked of all phases before, minus those drawn, by dataset.
+      owed: sequences asked of all phases before, minus those drawn, by dataset, in units of 1/2**62.
 
     Raises:
       ValueError: the phase is shorter than one sequence of each dataset.
     """
-    quotas = {
-        name: Fraction(weight * length, WEIGHT_TOTAL) + owed.get(name, 0) for name, weight in asked.items()
-    }
-    spare = length - sum(quotas.values())
-    quotas = {name: quota + spare * Fraction(asked[name], WEIGHT_TOTAL) for name, quota in quotas.items()}
-    counts = largest_remainder(list(quotas.values()), length, [1] * len(quotas))
-    return dict(zip(quotas, counts, strict=True))
+    due = {name: weight * length + owed.get(name, 0) for name, weight in asked.items()}
+    spare = length * WEIGHT_TOTAL - sum(due.values())
+    # The spare part of each is a product of two numbers in units of 1/2**62, so all are counted in those of 1/2**124.
+    parts = [due[name] * WEIGHT_TOTAL + spare * weight for name, weight in asked.items()]
+    counts = round_parts(parts, WEIGHT_TOTAL**2, length, [1] * len(parts))
+    return dict(zip(asked, counts, strict=True))
+
+
+def add_owed(
+    owed: Mapping[str, int], asked: Mapping[str, int], length: int, drawn: Mapping[str, int]
+) -> dict[str, int]:
+    """Return what is owed after ``length`` more positions: see :func:`phase_sequences`.
+
+    Args:
+      owed: before, in units of 1/2**62 of a sequence.
+      asked: shares of these positions, in units of 1/2**62.
+      length: how many they are.
+      drawn: sequences that they draw.
+    """
+    after = dict(owed)
+    for name, share in asked.items():
+        after[name] = after.get(name, 0) + share * length
+    for name, count in drawn.items():
+        after[name] = after.get(name, 0) - count * WEIGHT_TOTAL
+    return after

@@ -16,7 +16,7 @@ from tootsie.mixtures.learning_rate import LearningRate, Shape
 from tootsie.mixtures.measured import Measured, measured_cache
 from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan, PlanDataset, PlanPhase, add_counts
 from tootsie.mixtures.settings import PhaseSettings
-from tootsie.mixtures.shares import phase_sequences
+from tootsie.mixtures.shares import add_owed, phase_sequences
 from tootsie.mixtures.spec_file import parse_spec
 from tootsie.tokenize.ledger import EngineInfo, Ledger, ShardEntry, TokenizerIdentity, save_ledger
 from tootsie.tokenize.shard_writer import shard_path, write_shard
@@ -94,7 +94,7 @@ def make_plan(
         )  # fmt: skip
     settings = PhaseSettings(learning_rate=LearningRate(shape=Shape.CONSTANT, start=1e-3, end=1e-3))
     made: list[PlanPhase] = []
-    owed: dict[str, Fraction] = {}
+    owed: dict[str, int] = {}
     for number, (steps, batch_size, weights) in enumerate(phases):
         asked = scaled(weights)
         before = made[-1] if made else None
@@ -108,9 +108,7 @@ def make_plan(
                 carried=add_counts(before.carried, before.sequences) if before else {}, settings=settings,
             )
         )  # fmt: skip
-        for name in {**owed, **asked}:
-            due = Fraction(asked.get(name, 0) * length, WEIGHT_TOTAL) - sequences.get(name, 0)
-            owed[name] = owed.get(name, Fraction(0)) + due
+        owed = add_owed(owed, asked, length, sequences)
     return Plan(
         name="test", seed=seed, sequence_length=8, tokenizer=identity(), datasets=tuple(datasets), phases=tuple(made),
         changes=(), code_version="test",
