@@ -101,7 +101,7 @@ def _cite(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
 
 
 def _previous_words(serializer: Serializer) -> str:
-    return "".join(serializer.parts[-2:]).rstrip(" \u00a0~")[-24:]
+    return "".join(part[-32:] for part in serializer.parts[-2:]).rstrip(" \u00a0~")[-24:]
 
 
 def _bibliography(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -128,8 +128,7 @@ def _bibblock(serializer: Serializer, node: Node, attributes: dict[str, Any]) ->
 def _listing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """Listings become code blocks when they hold no formulas; algorithms become lines with their indentation."""
     classes = attributes.get("class") or ""
-    lines = list(node.css(".ltx_listingline"))
-    if not lines:
+    if node.css_first(".ltx_listingline") is None:
         return PASS
     language = ""
     match = re.search(r"ltx_lst_language_([A-Za-z0-9+#-]+)", classes)
@@ -137,7 +136,7 @@ def _listing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> 
         language = match.group(1).lower()
     if "ltx_lstlisting" in classes and not node.css_first("math"):
         serializer.counters["listings"] += 1
-        text = "\n".join(_listing_text(line) for line in lines).replace("\u00a0", " ")
+        text = "\n".join(_listing_text(line) for line in node.css(".ltx_listingline")).replace("\u00a0", " ")
         add_code_block(serializer, text, language)
         return SKIP
     serializer.counters["algorithms"] += 1

@@ -43,7 +43,7 @@ CLASSES: dict[Profile, dict[str, Handler]] = {
     Profile.WIKIPEDIA: {**MATH_CLASSES, **WIKIPEDIA_CLASSES},
     Profile.STACKEXCHANGE: {**MATH_CLASSES, **STACKEXCHANGE_CLASSES},
 }
-_SITE_SUFFIX = re.compile(r"\s+[-–—|]\s+(?:Wiki\w+|维基百科.*|Wikip\S+.*)$")
+_SITE_SUFFIX = re.compile(r"(?<!\s)\s+[-–—|]\s+(?:Wiki\w+|维基百科.*|Wikip\S+.*)$")
 _PAGE_TITLE_HOLDS = (Profile.WEB, Profile.WIKIPEDIA)
 DEFAULT_LIMITS = Limits()
 DEFAULT_STYLE = Style()

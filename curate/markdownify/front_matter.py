@@ -9,7 +9,9 @@ from tootsie.curate.markdownify.blocks import add_heading, container, open_line
 from tootsie.curate.markdownify.escaping import collapse
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Node, Serializer, text_of
 
-_AUTHOR_BREAK = re.compile(r"\s*[,;](?:\s+and\b)?\s*|\s+and\s+")
+# Each white-space run is looked at from its start alone, or runs would cost the square of their length.
+_AUTHOR_BREAK = re.compile(r"(?<!\s)\s*[,;](?:\s+and\b)?\s*|(?<!\s)\s+and\s+")
+_MARK = re.compile(r"(?<!\s)\s*\[\^\w+\]")
 _OPEN_LINE = re.compile(r"(?:[,;&]|\band)\s*\Z")
 _RAISED = re.compile(r"(?:\{\})?\^(?:\{.{1,24}\}|.)")
 _FRONT_MATTER = frozenset(
@@ -22,7 +24,7 @@ def title(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
 
     def finish(s: Serializer, text: str) -> None:
         if text and s.title is None:
-            s.title = re.sub(r"\s*\[\^[^\]]*\]", "", text)
+            s.title = _MARK.sub("", text)
         if s.options.title:
             add_heading(s, 1, text)
 

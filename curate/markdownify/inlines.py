@@ -15,6 +15,8 @@ _TICKS = re.compile(r"`+")
 UNSAFE_SCHEME = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)
 _MARKUP = re.compile(r"[&<>\\`*_\[\]$~|]")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+MAX_REPEATED = 8192
+"""Characters of the target of one link that are written again, in each of the blocks that it holds after the first."""
 _AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]*\Z")
 
 
@@ -101,14 +103,23 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if serializer.options.links is Links.TEXT or href is None or UNSAFE_SCHEME.match(href):
         return None
     title = attributes.get("title")
+    target = ""
+    repeated = 0
 
     def wrap(s: Serializer, inner: str) -> str:
+        nonlocal target, repeated
+        if target:  # a link around several blocks
+            repeated += len(target)
+            if repeated > MAX_REPEATED:
+                return inner
+        else:
+            target = f"({destination(href)}{title_suffix(title)})"
         if s.parts and s.parts[-1].endswith("!"):
             s.parts[-1] = s.parts[-1][:-1] + "\\!"
         s.counters["links"] += 1
         if not title and inner.replace("\\", "") == href and _AUTOLINK.match(href):
             return f"<{href}>"
-        return f"[{inner}]({destination(href)}{title_suffix(title)})"
+        return f"[{inner}]{target}"
 
     if serializer.options.exact and is_empty(node):
         serializer.counters["links"] += 1

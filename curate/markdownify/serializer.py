@@ -25,6 +25,8 @@ SKIP = object()
 PASS = object()
 """Returned by a class rule that does not apply after all."""
 HTML_SPACE = " \t\n\r\f"
+MAX_INLINES = 12
+"""Inline elements in each other that are written: all of them again in each block that the outermost holds."""
 
 
 class Serializer:
@@ -272,6 +274,8 @@ class Serializer:
     ) -> Leave | None:
         """Open an inline element; ``None`` where one of the same kind is open already, unless the kind ``nests``."""
         inlines = self.flow.inlines
+        if len(inlines) >= MAX_INLINES:
+            return None
         if not nests:
             for inline in inlines:
                 if inline.kind == kind:

@@ -248,12 +248,13 @@ def _link(style: Style) -> Handler:
         title = attributes.get("title") or (href if style.default_title else None)
         inline = serializer.flow.inlines[-1]
         original = inline.wrap
+        target = f"({destination(href)}{title_suffix(title)})"
 
         def wrap(s: Serializer, inner: str) -> str:
             marked = original(s, inner)
-            if marked[0] == "<" and style.autolinks and not title:
+            if marked == inner or (marked[0] == "<" and style.autolinks and not title):
                 return marked
-            return f"[{inner}]({destination(href)}{title_suffix(title)})"
+            return f"[{inner}]{target}"
 
         inline.wrap = wrap
         return leave
@@ -303,9 +304,13 @@ def _pre(style: Style) -> Handler:
 def strip_lines(code: str, how: str | None) -> str:
     """Remove blank lines at the ends of code as the option ``strip_pre`` says."""
     if how == STRIP:
-        return re.sub(r"\A[ \n]*\n|[ \n]*\Z", "", code)
+        leading = len(code) - len(code.lstrip(" \n"))
+        return code[code.rfind("\n", 0, leading) + 1 :].rstrip(" \n")
     if how == STRIP_ONE:
-        return re.sub(r"\A *\n|\n *\Z", "", code)
+        leading = len(code) - len(code.lstrip(" "))
+        code = code[leading + 1 :] if code[leading : leading + 1] == "\n" else code
+        shown = code.rstrip(" ")
+        return shown[:-1] if shown.endswith("\n") else code
     return code.rstrip(" \n") if how == RSTRIP else code
 
 
