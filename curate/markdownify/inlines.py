@@ -47,6 +47,7 @@ def drop(name: str) -> Handler:
 
     def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         serializer.counters[name] += 1
+        serializer.leave_out()
         return SKIP
 
     return handler

@@ -5,6 +5,7 @@ What is written is collected in flows (:mod:`.flow`).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +28,8 @@ PASS = object()
 HTML_SPACE = " \t\n\r\f"
 MAX_INLINES = 12
 """Inline elements in each other that are written: all of them again in each block that the outermost holds."""
+_CLOSING = re.compile(r" ?[.,)\]](?![\w.])")
+"""Punctuation that never has a space before it (in French, the other signs have one)."""
 
 
 class Serializer:
@@ -55,6 +58,8 @@ class Serializer:
         self.root: Node = None
         self.run_in: tuple[Flow, int] | None = None
         """A label that the next paragraph continues: its flow, and how many parts that had then."""
+        self._gap: tuple[list[str], int] | None = None
+        """Where inline content was left out last: the parts it would be among, and how many those were."""
         self.front_matter_end: int | None = None
         """The paragraph of affiliations that was set aside last."""
         self._dollars: Dollars | None = None
@@ -162,6 +167,8 @@ class Serializer:
     def _prose(self, text: str) -> None:
         if "\n" in text or "  " in text or "\t" in text or "\r" in text or "\f" in text:
             text = collapse(text)
+        if self._gap is not None:
+            text = self._close_gap(text)
         if self.space and text[0] == " ":
             text = text[1:]
             if not text:
@@ -179,6 +186,19 @@ class Serializer:
             inlines = self.flow.inlines
             text = self.escape(text, bool(inlines) and any(inline.kind == "a" for inline in inlines))
         parts.append(text)
+
+    def leave_out(self) -> None:
+        """Say that inline content is left out here: white space beside it goes where closing punctuation follows."""
+        self._gap = (self.parts, len(self.parts))
+
+    def _close_gap(self, text: str) -> str:
+        assert self._gap is not None
+        parts, end = self._gap
+        self._gap = None
+        if parts is self.parts and parts[end:] in ([], [" "]) and _CLOSING.match(text):
+            self.trim()
+            return text.lstrip(" ")
+        return text
 
     def escape(self, text: str, in_link: bool) -> str:
         """Escape prose, white space already collapsed."""

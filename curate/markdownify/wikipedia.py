@@ -10,6 +10,7 @@ from typing import Any
 
 from tootsie.curate.markdownify import formulas
 from tootsie.curate.markdownify.blocks import container
+from tootsie.curate.markdownify.editorial_remarks import asks_editors
 from tootsie.curate.markdownify.escaping import escape_text
 from tootsie.curate.markdownify.inlines import INLINE_TAGS, drop, link, transparent
 from tootsie.curate.markdownify.options import References
@@ -85,12 +86,14 @@ def _reference(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
         if "mw-ref" not in (attributes.get("class") or ""):
             return PASS
         serializer.counters["citations_dropped"] += 1
+        serializer.leave_out()
         return SKIP
     label = text_of(node).strip("[]↑ ")
     policy = serializer.options.references
     key = serializer.footnotes.entry(serializer.root, href)
     if policy is References.DROP and (label.isdecimal() or not label or key is None):
         serializer.counters["citations_dropped"] += 1
+        serializer.leave_out()
         return SKIP
     if key is None or (policy is References.CITE_KEYS and label.isdecimal()):
         serializer.counters["citations"] += 1
@@ -150,8 +153,9 @@ def _infobox(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> 
     return PASS
 
 
-def _texhtml(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    return None
+def _variable(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+    """``{{mvar|x}}``: an italic letter by its style, as ``{{math|''x''}}`` beside it is by its markup."""
+    return serializer.open_emphasis("em")
 
 
 def _skin_title(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -244,6 +248,10 @@ def _script(name: str) -> Handler:
         names = (parent.attributes.get("class") or "").split() if parent is not None else []
         if not _FRACTIONS.isdisjoint(names):
             return None
+        if name == "sup" and asks_editors(node):
+            serializer.counters["inline_maintenance_dropped"] += 1
+            serializer.leave_out()
+            return SKIP
         child = node.first_child
         if (
             name == "sup"
@@ -373,6 +381,7 @@ WIKIPEDIA_CLASSES: dict[str, Handler] = {
     "noprint": drop("noprint_dropped"),
     "navigation-only": drop("edit_links_dropped"),
     "geobox": drop("maps_dropped"),
+    "mvar": _variable,
     "nowrap": _audio,
     **NOTATION_CLASSES,
     "shortdescription": drop("short_descriptions_dropped"),

@@ -156,6 +156,18 @@ def test_a_mark_whose_note_is_not_in_the_page_is_no_footnote(references: str, ex
             "a, b\n",
         ),
         ('<p>a <span class="nowrap">(listen)</span></p>', "a (listen)\n"),
+        (
+            '<p>převzaly<sup><span>[</span><a href="./Wikipedie:Ověřitelnost"><span class="doplnte-zdroj">zdroj?!</span></a>'
+            '<link href="./Kategorie:X"><span>]</span></sup> i titul</p>',
+            "převzaly i titul\n",
+        ),
+        (
+            '<p>a<sup><i><a href="https://es.wikipedia.org/wiki/Wikipedia:Verificabilidad">[cita requerida]</a></i></sup>.</p>',
+            "a.\n",
+        ),
+        ('<p>a<sup>[<a href="./Star_Trek:_Picard">b</a>]</sup></p>', "a<sup>[b]</sup>\n"),
+        ("<p>a<sup>[b]</sup></p>", "a<sup>[b]</sup>\n"),
+        ('<p>a<sup>[<a href="./X:Y">b</a><b>c <i>d</i></b>]</sup></p>', "a<sup>[b**c _d_**]</sup>\n"),
         ('<p>a <span class="cs1-visible-error">Cite journal requires x</span></p>', "a\n"),
         ("<div>a</div><div><span>\u200b</span></div><div>b</div>", "a\n\nb\n"),
         (
@@ -181,3 +193,34 @@ def test_boxes_within_a_line_stay_in_it() -> None:
     text = markdownify(html, profile="wikipedia")
     assert "| Seat | Hall,<br>Seattle, U.S. |" in text
     assert "| Spouse | Will (m. 1919) |" in text
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ("in 2020 {}, it", "in 2020, it\n"),
+        ("visible{} . Il", "visible. Il\n"),
+        ("(2022 {}{})", "(2022)\n"),
+        ("<i>a</i> {}<b>b</b> .", "*a* **b** .\n"),
+        ("in {} .NET 5", "in .NET 5\n"),
+        ("so {} ... b", "so ... b\n"),
+        ("vrai {} : b", "vrai : b\n"),
+        ("a {} b", "a b\n"),
+        ("a , b", "a , b\n"),
+    ],
+)
+@pytest.mark.parametrize(
+    "left_out", ['<sup class="mw-ref"><a href="#cite_note-1">[1]</a></sup>', '<i class="noprint">x</i>']
+)
+def test_what_is_left_out_takes_the_space_before_closing_punctuation_along(
+    html: str, markdown: str, left_out: str
+) -> None:
+    assert markdownify(f"<p>{html.replace('{}', left_out)}</p>", profile="wikipedia") == markdown
+
+
+def test_variables_are_italic_however_the_template_says_so() -> None:
+    html = (
+        '<p>a subgroup <span class="texhtml mvar" style="font-style:italic">H</span> of'
+        ' <span class="texhtml"><i>G</i> = <i><span class="mvar">H</span></i></span></p>'
+    )
+    assert markdownify(html, profile="wikipedia") == "a subgroup *H* of *G* = *H*\n"
