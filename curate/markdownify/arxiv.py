@@ -10,6 +10,7 @@ from typing import Any
 
 from tootsie.curate.markdownify import front_matter, latexml_notes
 from tootsie.curate.markdownify.blocks import open_line
+from tootsie.curate.markdownify.citations import can_go
 from tootsie.curate.markdownify.equations import equation_table
 from tootsie.curate.markdownify.inlines import code, drop, transparent
 from tootsie.curate.markdownify.listings import add_code_block, verbatim
@@ -82,26 +83,16 @@ def _item_tag(serializer: Serializer, node: Node, attributes: dict[str, Any]) ->
 
 
 def _cite(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """Citations by the references policy. ``drop`` removes what stands in brackets and keeps what the sentence needs."""
+    """Citations by the references policy. ``drop`` keeps those that the sentence needs."""
     if serializer.options.references is not References.DROP:
         serializer.counters["citations"] += 1
         return None
-    text = text_of(node)
-    if (text.startswith("(") and text.endswith(")")) or (text.startswith("[") and text.endswith("]")):
-        previous = _previous_words(serializer)
-        if not re.search(
-            r"\b(?:[Ii]n|[Rr]efs?\.?|[Ss]ee|[Bb]y|[Oo]f|[Ff]rom|[Ff]ollowing|[Ww]ith|to|and|or|both|than)$",
-            previous,
-        ):
-            serializer.counters["citations_dropped"] += 1
-            serializer.trim()
-            return SKIP
+    if can_go(serializer, node):
+        serializer.counters["citations_dropped"] += 1
+        serializer.trim()
+        return SKIP
     serializer.counters["citations"] += 1
     return None
-
-
-def _previous_words(serializer: Serializer) -> str:
-    return "".join(part[-32:] for part in serializer.parts[-2:]).rstrip(" \u00a0~")[-24:]
 
 
 def _bibliography(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:

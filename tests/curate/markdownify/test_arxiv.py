@@ -112,6 +112,53 @@ def test_references_leave_no_holes(policy: str, markdown: str) -> None:
     assert markdownify(CITATIONS, profile="arxiv", references=policy) == markdown
 
 
+def cite(*numbers: int, before: str = "", after: str = "", brackets: str = "[]") -> str:
+    """A citation in brackets, as LaTeXML writes it."""
+    links = ", ".join(f'<a href="#bib.bib{number}" class="ltx_ref">{number}</a>' for number in numbers)
+    return f'<cite class="ltx_cite">{brackets[0]}{before}{links}{after}{brackets[1]}</cite>'
+
+
+ONE, TWO, THREE = cite(1), cite(2), cite(3)
+ROUND = "()"
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        # what backs the words before it goes, with what joins citations
+        (f"as shown {cite(1, 2)}.", "as shown."),
+        (f"as shown {ONE}, {TWO}, {THREE}.", "as shown."),
+        (f"as shown {ONE}, {TWO}, and {THREE}.", "as shown."),
+        (f"as shown {ONE}–{THREE}, we", "as shown, we"),
+        (f"as <em>shown</em>{ONE}{TWO} by", "as *shown* by"),
+        (f"formula {math('x')} {ONE} is", "formula $x$ is"),
+        (f"entrywise {cite(1, after=', Theorem 10.3')}.", "entrywise."),
+        (f"an example {cite(5, before='see, e.g., Lee, ', brackets=ROUND)} is", "an example is"),
+        # what the sentence needs stays
+        (f"{ONE} proved it.", "[1] proved it."),
+        (f"It works. {ONE} says", "It works. [1] says"),
+        (f"used for {ONE}.", "used for [1]."),
+        (f"in <em>refs.</em> {ONE}, {TWO} and {THREE} we", "in *refs.* [1], [2] and [3] we"),
+        (f"given by {cite(1, brackets=ROUND)} and", "given by (1) and"),
+        (f"Unlike {ONE}, we extend {TWO} to", "Unlike [1], we extend [2] to"),
+        (f"see e.g. {ONE}, cf. {TWO}", "see e.g. [1], cf. [2]"),
+        (f"e.g., {ONE}.", "e.g., [1]."),
+        (f"In this case, {ONE} shows", "In this case, [1] shows"),
+        (f"it works ({ONE}).", "it works ([1])."),
+        (f"the model {ONE}’s authors", "the model [1]’s authors"),
+        (f"a method {ONE}-like", "a method [1]-like"),
+        (f"is known {ONE}, and {TWO} shows", "is known [1], and [2] shows"),
+        # brackets that say more than whom to read
+        (
+            f"least squares {cite(5, before='BLS; Kovacs, ', brackets=ROUND)} is",
+            "least squares (BLS; Kovacs, 5) is",
+        ),
+    ],
+)
+def test_dropped_citations_leave_no_holes(html: str, markdown: str) -> None:
+    assert markdownify(f"<p>{html}</p>", profile="arxiv", references="drop") == f"{markdown}\n"
+
+
 def test_theorems_and_proofs_run_in() -> None:
     html = (
         '<div class="ltx_theorem"><h6 class="ltx_title ltx_runin ltx_title_theorem"><span class="ltx_text ltx_font_bold">Lemma 1</span>.</h6>'
