@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
-Folder = Annotated[str, typer.Argument(help="Folder or URL of a corpus; for show, also the name of a card.")]
+Folder = Annotated[str, typer.Argument(help="Folder or URL of a corpus.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 
 SAMPLES = Path(__file__).parent / "sample"
@@ -54,17 +54,29 @@ def list_corpora(as_json: Json = False) -> None:
 
 @app.command(context_settings=_CONTEXT)
 def show(
-    folder: Folder,
+    folder: Annotated[
+        str,
+        typer.Argument(
+            help="A corpus, a dataset card's name, or the URL or glob of files in any known format."
+        ),
+    ],
     documents: Annotated[
-        int, typer.Option("--documents", "-n", help="How many documents to show.", min=0)
+        int, typer.Option("--documents", "-n", help="How many documents or records to show.", min=0)
     ] = 3,
     characters: Annotated[int, typer.Option(help="Characters of each document.", min=0)] = 600,
     rejects: Annotated[
         bool, typer.Option("--rejects", help="Show what was dropped instead, with the reason.")
     ] = False,
+    text_key: Annotated[
+        str | None,
+        typer.Option(help="Of files: key or dotted path of the text, such as content or page.body."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print a summary of a corpus and its first documents, or a dataset card by its name."""
+    """Print a summary of a corpus and its first documents, a dataset card, or the first records of files.
+
+    Files may be jsonl, json, Parquet, Arrow, WARC, XML rows, and tar, zip and 7z of these, also compressed, on any file system.
+    """
     from tootsie.datasets import storage
     from tootsie.datasets.card import card_names, load_card
     from tootsie.datasets.document import Document
@@ -73,6 +85,17 @@ def show(
     if folder in card_names():
         fields = load_card(folder).model_dump(mode="json", exclude_none=True, exclude_defaults=True)
         print(json.dumps(fields, indent=1, ensure_ascii=False) if as_json else _card_text(fields))
+        return
+    filesystem, path = storage.url_to_fs(folder)
+    if text_key is not None or not filesystem.isdir(path):
+        from tootsie.datasets.readers.preview import preview, preview_json
+
+        urls = storage.expand([folder])
+        if as_json:
+            print(json.dumps(preview_json(urls, text_key, documents), indent=1, ensure_ascii=False))
+            return
+        for line in preview(urls, text_key, documents, characters):
+            print(line)
         return
     manifest = read_manifest(folder)
     if as_json:

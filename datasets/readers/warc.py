@@ -1,0 +1,201 @@
+"""Records of WARC files (crawls; WET and WAT too): named fields, HTTP response, payload. Strict about lengths and ends.
+
+Source: ISO 28500:2017, WARC/1.1, https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+from tootsie.datasets.errors import InputError, shorten
+from tootsie.datasets.readers.record import Limits, Record
+
+MAX_HEADER = 2**20
+"""Bytes of the named fields of one record, or of one HTTP header."""
+_VERSION = re.compile(rb"WARC/\d+\.\d+\s*\Z")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
+_TEXTUAL = re.compile(
+    r"\s*(text/|application/(?:json|xml|xhtml|[\w.+-]*\+(?:xml|json)|warc-fields|javascript))"
+)
+_STEP = 2**20
+
+Headers = dict[str, str]
+
+
+def read_warc(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Record]:
+    """Yield every record, with the fields
+
+    ``type``, ``url``, ``date``, ``id`` and ``warc`` (all named fields, in lower case, repeated ones joined by commas);
+    ``status`` and ``http`` (header) of an HTTP response; ``content_type``; ``length`` (bytes of the block); ``content``: the
+    payload without the HTTP header, decoded where it is text, else bytes. It is ``None`` where it is over the limit.
+
+    Raises:
+      InputError: a record is cut off, has no length, or something else stands between two of them.
+    """
+    number = 0
+    while True:
+        line = stream.readline(_STEP)
+        while line in (b"\r\n", b"\n"):
+            line = stream.readline(_STEP)
+        if not line:
+            return
+        where = f"record {number}"
+        if not _VERSION.match(line):
+            raise InputError(
+                "a WARC record begins with its version, such as WARC/1.0",
+                file=name,
+                field=where,
+                value=shorten(line.decode("utf-8", "replace").strip(), 80),
+                remedy="The record before it has a wrong length, or the file is damaged: fetch it again",
+            )
+        warc = _headers(stream, name, where)
+        stated = warc.get("content-length", "")
+        if not re.fullmatch(r"\d{1,18}", stated):
+            raise InputError(
+                "no length",
+                file=name,
+                field=f"{where}, Content-Length",
+                value=stated,
+                remedy="Fetch it again",
+            )
+        length = int(stated)
+        block = _block(stream, length, limits.record_bytes, name, where)
+        yield Record(name, number, _fields(warc, length, block, limits.record_bytes))
+        number += 1
+
+
+def _headers(stream: IO[bytes], name: str, where: str) -> Headers:
+    """Return the named fields up to the empty line."""
+    content = bytearray()
+    while True:
+        line = stream.readline(_STEP)
+        if not line.endswith(b"\n") or len(content) > MAX_HEADER:
+            raise InputError(
+                "the header has no end" if line else "the file ends within a header",
+                file=name,
+                field=where,
+                remedy="Fetch it again and compare its checksum",
+            )
+        if line in (b"\r\n", b"\n"):
+            return _parse(bytes(content))
+        content += line
+
+
+def _parse(content: bytes) -> Headers:
+    found: Headers = {}
+    last = ""
+    for line in content.decode("utf-8", "replace").splitlines():
+        if line[:1] in (" ", "\t") and last:  # a folded line
+            found[last] += " " + line.strip()
+            continue
+        key, colon, value = line.partition(":")
+        if not colon:
+            continue
+        last = key.strip().lower()
+        found[last] = f"{found[last]}, {value.strip()}" if last in found else value.strip()
+    return found
+
+
+def _block(stream: IO[bytes], length: int, limit: int, name: str, where: str) -> bytes | None:
+    """Return the block; pass over it and return ``None`` where it is over the limit."""
+    kept: list[bytes] | None = [] if length <= limit else None
+    left = length
+    while left:
+        chunk = stream.read(min(left, _STEP))
+        if not chunk:
+            raise InputError(
+                f"the file ends {left:,} bytes before the end of a record of {length:,}",
+                file=name,
+                field=where,
+                remedy="Fetch it again and compare its checksum",
+            )
+        left -= len(chunk)
+        if kept is not None:
+            kept.append(chunk)
+    return None if kept is None else b"".join(kept)
+
+
+def _fields(warc: Headers, length: int, block: bytes | None, limit: int) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "type": warc.get("warc-type"),
+        "url": warc.get("warc-target-uri", "").removeprefix("<").removesuffix(">") or None,
+        "date": warc.get("warc-date"),
+        "id": warc.get("warc-record-id"),
+        "length": length,
+    }
+    content_type = warc.get("content-type", "")
+    if block is not None and block.startswith(b"HTTP/"):
+        head, block = _split_http(block)
+        status = head.split(b"\n", 1)[0].split(maxsplit=2)
+        http = _parse(head.split(b"\n", 1)[1] if b"\n" in head else b"")
+        fields["status"] = int(status[1]) if len(status) > 1 and status[1].isdigit() else None
+        fields["http"] = http
+        content_type = http.get("content-type", "")
+        block = _decoded(block, http, limit)
+    fields["content_type"] = content_type or None
+    fields["content"] = None if block is None else _as_text(block, content_type)
+    fields["warc"] = warc
+    return fields
+
+
+def _split_http(block: bytes) -> tuple[bytes, bytes]:
+    for mark in (b"\r\n\r\n", b"\n\n"):
+        at = block.find(mark, 0, MAX_HEADER)
+        if at >= 0:
+            return block[:at], block[at + len(mark) :]
+    return block[:MAX_HEADER], b""
+
+
+def _decoded(block: bytes, http: Headers, limit: int) -> bytes | None:
+    """Return the payload without transfer and content encodings; as it stands where they are not what the header says."""
+    if "chunked" in http.get("transfer-encoding", "").lower():
+        block = _dechunked(block)
+    for encoding in reversed([one.strip() for one in http.get("content-encoding", "").lower().split(",")]):
+        windows = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}.get(encoding, ())
+        for bits in windows:
+            inflate = zlib.decompressobj(bits)
+            try:
+                unpacked = inflate.decompress(block, limit + 1)
+            except zlib.error:
+                continue
+            if len(unpacked) > limit:
+                return None
+            block = unpacked
+            break
+    return block
+
+
+def _dechunked(block: bytes) -> bytes:
+    """Return the chunks of a body joined, or the body itself where it has none (crawlers store both)."""
+    pieces, at = [], 0
+    while True:
+        end = block.find(b"\r\n", at, at + 1024)
+        size = block[at:end].split(b";")[0].strip() if end >= 0 else b""
+        if not re.fullmatch(rb"[0-9A-Fa-f]{1,15}", size):
+            return b"".join(pieces) if pieces and at >= len(block) else block
+        length = int(size, 16)
+        if length == 0:
+            return b"".join(pieces)
+        pieces.append(block[end + 2 : end + 2 + length])
+        at = end + 2 + length + 2
+
+
+def _as_text(content: bytes, content_type: str) -> str | bytes:
+    """Decode what is text: by the charset of its type, else of its page, else UTF-8; faults become U+FFFD."""
+    if not _TEXTUAL.match(content_type.lower()):
+        return content
+    stated = _CHARSET.search(content_type)
+    meta = None if stated else _META_CHARSET.search(content[:4096])
+    charset = stated[1] if stated else meta[1].decode() if meta else "utf-8"
+    try:
+        codec = codecs.lookup(charset)
+        if not codec._is_text_encoding:
+            raise LookupError
+        return content.decode(codec.name, "replace")
+    except (LookupError, UnicodeError, ValueError):
+        return content.decode("utf-8", "replace")
