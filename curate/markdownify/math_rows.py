@@ -123,7 +123,11 @@ def _environment(table: Piece) -> str:
     attributes, columns = table.attributes, table.columns
     if "\\tag{" in table.tex:  # what amsmath allows in environments of their own only
         name = "align*" if len(columns) > 1 else "gather*"
-        return f"\\begin{{{name}}}{table.tex}\\end{{{name}}}" if " \\\\ " in table.tex else table.tex.replace(" & ", " ")
+        return (
+            f"\\begin{{{name}}}{table.tex}\\end{{{name}}}"
+            if " \\\\ " in table.tex
+            else table.tex.replace(" & ", " ")
+        )
     pairs = ("right", "left") * ((len(columns) + 1) // 2)
     if len(columns) > 1 and columns == pairs[: len(columns)]:
         return f"\\begin{{aligned}}{table.tex}\\end{{aligned}}"

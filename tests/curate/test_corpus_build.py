@@ -89,6 +89,39 @@ def test_other_inputs_are_refused(curate, tmp_path: Path, papers: Path) -> None:
     assert "sha256 of a.zip" in result.stderr
 
 
+def test_a_run_that_finished_nothing_does_not_claim_the_folder(curate, tmp_path: Path, papers: Path) -> None:
+    damaged = tmp_path / "b.zip"
+    damaged.write_bytes(papers.read_bytes()[:500])
+    assert curate("arxiv", damaged).code == 2
+    result = curate("arxiv", papers, "--seed=1")
+    assert result.code == 0
+    assert result.bytes == curate("arxiv", papers, "--seed=1", out="fresh").bytes
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--min-characters=500", "--max-characters=100"],
+            "--max-characters: is less than --min-characters (500), so that no document would be kept (found 100)",
+        ),
+        (
+            ["--languages=en,klingon"],
+            "--languages: not in a list with commas (found 'klingon'). Write codes of ISO 639",
+        ),
+        (["--licences=CC0-1.0,"], "--licences: not in a list with commas (found ''). Write names"),
+        (["--metadata=a.zip"], "--metadata: not a file of metadata (found 'a.zip'). It ends in .json"),
+    ],
+)
+def test_options_without_sense_are_refused_before_anything_is_read(
+    curate, tmp_path: Path, papers: Path, options: list[str], said: str
+) -> None:
+    result = curate("arxiv", papers, *options)
+    assert result.code == 2
+    assert said in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_another_corpus_in_the_same_folder_is_refused(curate, tmp_path: Path, papers: Path) -> None:
     curate("arxiv", papers)
     (tmp_path / "a.ndjson").write_bytes(ndjson([article(1)]))
@@ -297,7 +330,10 @@ def dumps(folder: Path) -> dict[str, list[Path]]:
     """Inputs of the three corpora with something in them of everything."""
     write_zip(
         folder / "one.zip",
-        {f"warning/2404/2404.{n:05d}.html": page(f"Paper {n}", f"{n} {PROSE * n}<button>Cite {n}</button>") for n in range(60)},
+        {
+            f"warning/2404/2404.{n:05d}.html": page(f"Paper {n}", f"{n} {PROSE * n}<button>Cite {n}</button>")
+            for n in range(60)
+        },
     )
     write_zip(folder / "two.zip", {f"error/2405/2405.{n:05d}.html": page(f"Paper {n}") for n in range(20)})
     metadata = [{"id": f"2404.{n:05d}", "categories": "math.CO", "license": None} for n in range(0, 90, 2)]
