@@ -137,29 +137,37 @@ def show(
 
 
 @app.command(context_settings=_CONTEXT)
-def verify(folder: Folder, as_json: Json = False) -> None:
-    """Check sizes, checksums and document counts of a corpus; name what is missing, short or altered."""
-    from tootsie.datasets.errors import ArtefactError
-    from tootsie.datasets.verification import verify as check
+def verify(
+    folder: Folder,
+    manifest: Annotated[
+        str | None,
+        typer.Option(
+            help="URL of the list to compare with: jsonl or JSON of {path, size, sha256|md5|xxh3, rows}, a hub's tree, a "
+            "manifest or ledger. Without it the one in the folder."
+        ),
+    ] = None,
+    counts: Annotated[bool, typer.Option(help="Count rows and tokens where the list has them.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Compare a local or remote copy with its list, and name every file that is wrong.
 
-    manifest, faults = check(folder)
+    Found are files that are missing, short, long, altered, swapped, duplicated (one content under two names), extra, unreadable
+    or with other counts than listed.
+    """
+    from dataclasses import asdict
+
+    from tootsie.datasets.verification import describe, error, verify_copy
+
+    found = verify_copy(folder, manifest, counts=counts)
     if as_json:
-        print(
-            json.dumps(
-                {"documents": manifest.documents, "faults": [vars(fault) for fault in faults]}, indent=1
-            )
-        )
+        print(json.dumps({found.unit: found.rows, **asdict(found)}, indent=1))
     else:
-        for fault in faults:
+        for fault in found.faults:
             print(f"{fault.path}: {fault.problem}")
-    if faults:
-        raise ArtefactError(
-            f"{len(faults)} {'fault' if len(faults) == 1 else 'faults'} in {len(manifest.files)} files",
-            file=folder,
-            remedy="Curate it again with --overwrite, or copy it again",
-        )
+    if found.faults:
+        raise error(folder, found)
     if not as_json:
-        print(f"{folder}: whole, {manifest.documents:,} documents in {len(manifest.files)} files")
+        print(describe(folder, found))
 
 
 def _card_text(fields: dict[str, Any]) -> str:

@@ -1,24 +1,11 @@
-"""Check a finished corpus against its manifest, file by file, and name everything that is wrong."""
+"""Check a finished corpus, or any copy of a dataset, against its list, file by file, and name everything that is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-from tootsie.datasets import storage
-from tootsie.datasets.document import Document
-from tootsie.datasets.errors import ArtefactError, InputError
-from tootsie.datasets.manifest import FileEntry, Manifest, read_manifest, verify_file
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One thing that is not as the manifest says."""
-
-    path: str
-    """Relative to the corpus."""
-    problem: str
-    """What is wrong, for people."""
+from tootsie.datasets.comparison import Comparison, Fault, Problem, compare
+from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.inventory import find_inventory
+from tootsie.datasets.manifest import MANIFEST_NAME, Manifest, read_manifest
 
 
 def verify(folder: str) -> tuple[Manifest, list[Fault]]:
@@ -31,41 +18,54 @@ def verify(folder: str) -> tuple[Manifest, list[Fault]]:
       ArtefactError: there is no valid manifest.
     """
     manifest = read_manifest(folder)
-    listed = {entry.path for entry in manifest.files}
-    faults = [fault for entry in manifest.files for fault in _file_faults(folder, entry)]
-    faults += [
-        Fault(name, "not in the manifest")
-        for name in storage.list_files(folder)
-        if name.startswith("part-") and name not in listed
-    ]
+    faults = list(verify_copy(folder).faults)
     if manifest.documents != manifest.accounting.written:
         faults.append(
             Fault(
-                "_manifest.json",
+                MANIFEST_NAME,
                 f"its files hold {manifest.documents:,} documents, {manifest.accounting.written:,} were written",
+                Problem.MISCOUNTED,
             )
         )
     return manifest, faults
 
 
-def _file_faults(folder: str, entry: FileEntry) -> Iterator[Fault]:
-    try:
-        verify_file(folder, entry)
-    except ArtefactError as error:
-        yield Fault(entry.path, error.problem)
-        if "missing" in error.problem:
-            return
-    url = storage.join(folder, entry.path)
-    documents = text_bytes = 0
-    try:
-        for number, line in enumerate(storage.read_lines(url)):
-            document = Document.from_json(line, file=url, record=number)
-            documents += 1
-            text_bytes += len(document.text.encode("utf-8", "replace"))
-    except InputError as error:
-        yield Fault(entry.path, f"unreadable after {documents:,} documents: {error.problem}")
-        return
-    if documents != entry.documents:
-        yield Fault(entry.path, f"{documents:,} documents, the manifest says {entry.documents:,}")
-    elif text_bytes != entry.text_bytes:
-        yield Fault(entry.path, f"{text_bytes:,} bytes of text, the manifest says {entry.text_bytes:,}")
+def verify_copy(folder: str, manifest: str | None = None, *, counts: bool = True) -> Comparison:
+    """Compare a copy of a dataset with a list of its files.
+
+    Args:
+      folder: the copy, local or remote.
+      manifest: URL of the list; without it the one in the folder. See :mod:`tootsie.datasets.inventory`.
+      counts: also count rows and tokens where the list has them.
+
+    Raises:
+      ArtefactError: there is no list, or it is not valid.
+    """
+    return compare(folder, find_inventory(folder, manifest), counts=counts)
+
+
+def describe(folder: str, comparison: Comparison) -> str:
+    """Return one line about a whole copy."""
+    files = f"{comparison.files:,} {'file' if comparison.files == 1 else 'files'}"
+    what = (
+        f"{comparison.rows:,} {comparison.unit} in {files}"
+        if comparison.rows
+        else f"{files}, {comparison.bytes:,} bytes"
+    )
+    if comparison.unchecked:
+        what += f"; {comparison.unchecked:,} have no checksum in the list, so that only sizes and counts were compared"
+    return f"{folder}: whole, {what}"
+
+
+def error(folder: str, comparison: Comparison) -> ArtefactError:
+    """Return the error that sums the faults of a copy up: how many of each kind."""
+    number = len(comparison.faults)
+    kinds: dict[str, int] = {}
+    for fault in comparison.faults:
+        kinds[fault.kind.value] = kinds.get(fault.kind.value, 0) + 1
+    return ArtefactError(
+        f"{number} {'fault' if number == 1 else 'faults'} in {comparison.files} files: "
+        + ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
+        file=folder,
+        remedy="Copy or fetch these again, or make the corpus again with --overwrite",
+    )

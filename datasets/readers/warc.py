@@ -172,7 +172,8 @@ def _decoded(block: bytes, http: Headers, limit: int) -> bytes | None:
 
 def _dechunked(block: bytes) -> bytes:
     """Return the chunks of a body joined, or the body itself where it has none (crawlers store both)."""
-    pieces, at = [], 0
+    pieces: list[bytes] = []
+    at = 0
     while True:
         end = block.find(b"\r\n", at, at + 1024)
         size = block[at:end].split(b";")[0].strip() if end >= 0 else b""
