@@ -26,6 +26,7 @@ from tootsie.curate.markdownify.stackexchange import STACKEXCHANGE_CLASSES
 from tootsie.curate.markdownify.style import Style
 from tootsie.curate.markdownify.styling import StyledSerializer
 from tootsie.curate.markdownify.tables import TABLE_TAGS
+from tootsie.curate.markdownify.unclosed import last_word, loses_its_end
 from tootsie.curate.markdownify.wikipedia import (
     MEDIAWIKI_MATH,
     WIKIPEDIA_CLASSES,
@@ -191,10 +192,22 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
     html = cut_mathml(decoded.text)
     page = decoded.data if html is decoded.text else html.encode()
     if nesting.is_deep(page, limits.max_depth):
-        html, dropped = nesting.flatten(html, limits.max_depth)
+        html, dropped = nesting.flatten(html, limits.max_depth, unwrap=True)
         page = html.encode()
         serializer.counters["elements_too_deep"] += dropped
-    parser = LexborHTMLParser(page)
+        parser = LexborHTMLParser(page)
+    else:
+        parser = LexborHTMLParser(page)
+        if parser.root is not None and loses_its_end(html, parser.root):
+            flat, _ = nesting.flatten(html, limits.max_depth, unwrap=True)
+            rewritten = LexborHTMLParser(flat.encode())
+            if (
+                rewritten.root is not None
+                and last_word(flat) == last_word(html)
+                and not loses_its_end(flat, rewritten.root)
+            ):
+                html, parser = flat, rewritten
+                serializer.counters["ends_recovered"] += 1
     root = parser.root
     serializer.counters["invalid_characters_replaced"] += decoded.invalid
     serializer.counters["control_characters_removed"] += decoded.removed

@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from tootsie.curate.markdownify import formulas
 from tootsie.curate.markdownify.mathjax import tex_of_rendering
+from tootsie.curate.markdownify.nesting import shallow
 from tootsie.curate.markdownify.serializer import HTML_SPACE, PASS, SKIP, Handler, Node, Serializer
 
 _DELIMITERS = (("$$", "$$", True), ("\\[", "\\]", True), ("\\(", "\\)", False), ("$", "$", False))
@@ -42,7 +43,8 @@ def _script(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> A
 
 
 def _add_mathml(serializer: Serializer, source: str, display: bool) -> None:
-    element = LexborHTMLParser(f"<body>{source}").css_first("math")
+    page = shallow(f"<body>{source}", serializer.limits.max_depth)
+    element = LexborHTMLParser(page).css_first("math")
     if element is None:
         serializer.counters["formulas_empty"] += 1
         return

@@ -88,11 +88,26 @@ _CLOSES = {  # an end tag implied by the start of one of these
     "rp": frozenset(["rt", "rp"]),
 }
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*)|<!--")
-_QUOTED = re.compile(r"[^>\"']*(?:\"[^\"]*\"|'[^']*'|>)")
+_ATTRIBUTE = r"""[^\t\n\f\r />=]++(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"[^"]*+"|'[^']*+'|[^\t\n\f\r >"'][^\t\n\f\r >]*+|(?=>)))?+"""
+_TAG_END = re.compile(rf"(?:[\t\n\f\r /]++|{_ATTRIBUTE})*+>")
+_ODD_TAG_END = re.compile(rf"(?:[\t\n\f\r /]++|{_ATTRIBUTE}|=)*+>")
+"""Takes a quotation mark that is never closed as part of a name."""
+_MARKUP = re.compile(r"<[A-Za-z/!]")
+_DROPPED = frozenset(
+    ("audio", "button", "canvas", "datalist", "math", "mjx-container", "noscript", "object", "select", "svg", "template",
+     "video")
+)  # fmt: skip
+NOT_READ = _DROPPED | _RAW
+"""Elements whose content is not read, or is no text: left open, they would take the rest of the page with them."""
+COMMENT_END = re.compile(r"(?<=<!-)-?>|--!?>")
+"""From the second hyphen at a comment's start on."""
+_HIDES = re.compile(r"[\s\"'](?:hidden|style\s*=)", re.IGNORECASE)
 MAX_UNCLOSED = 64
 """Formatting elements left open at one point of an untouched page."""
 MAX_REOPENED = 8
 """Formatting elements that may lie in each other in a rewritten page."""
+MAX_OPTIONS = 500
+"""Options of a page whose selects keep theirs; parsers look through all of a select at each."""
 MAX_ATTRIBUTES = 300
 """Attributes of one tag; parsers compare each with all before it."""
 _LONG_TAG = 4 * MAX_ATTRIBUTES
@@ -130,6 +145,8 @@ _BEFORE = np.array([-1])
 
 def is_deep(page: bytes, max_depth: int) -> bool:
     """Return whether ``page`` may nest deeper than ``max_depth`` or leave many formatting elements open; linear."""
+    if page.count(b"<option") > MAX_OPTIONS:
+        return True
     if len(page) < _SMALL:
         tags = page.count(b"<")
         if tags <= MAX_UNCLOSED or tags - page.count(b"</") <= MAX_UNCLOSED:
@@ -200,19 +217,43 @@ def _attributes(tag: str) -> int:
     return len(_WHITE.findall(_QUOTED_VALUE.sub(" ", tag)))
 
 
-def flatten(html: str, max_depth: int) -> tuple[str, int]:
+def shallow(html: str, max_depth: int) -> bytes:
+    """Return a page within a page (formulas in scripts and attributes) as it can be parsed."""
+    page = html.encode()
+    return flatten(html, max_depth)[0].encode() if is_deep(page, max_depth) else page
+
+
+def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, int]:
     """Rewrite ``html`` with balanced tags, at most ``max_depth`` deep.
+
+    A comment that does not end takes only what stands before its first ``>``, a script only what stands before a tag.
+
+    Args:
+      html: the page.
+      max_depth: elements in each other that are kept.
+      unwrap: of an element that does not end and whose content would not be read, keep the content alone.
 
     Returns:
       The page, and how many start tags were left out.
     """
     out: list[str] = []
     stack: list[str] = []
+    places: list[int] = []
     open_count: dict[str, int] = {}
     skipped: dict[str, int] = {}
+    missing: set[str] = set()
     dropped = position = formatting = 0
     lower = html.lower() if len(html.lower()) == len(html) else html
-    respect_quotes = True
+
+    def close() -> str:
+        nonlocal formatting
+        top = stack.pop()
+        places.pop()
+        open_count[top] -= 1
+        formatting -= top in _FORMATTING
+        out.append(f"</{top}>")
+        return top
+
     while True:
         match = _TAG.search(html, position)
         if match is None:
@@ -221,42 +262,48 @@ def flatten(html: str, max_depth: int) -> tuple[str, int]:
         position = match.end()
         name = match.group(2)
         if name is None:  # a comment: left out
-            end = html.find("-->", position)
-            position = len(html) if end < 0 else end + 3
+            ending = None if "-->" in missing else COMMENT_END.search(html, position - 2)
+            if ending is None:
+                missing.add("-->")
+            position = ending.end() if ending is not None else max(html.find(">", position) + 1, position)
             continue
         name = name.lower()
-        end = _tag_end(html, position) if respect_quotes else html.find(">", position)
-        if end < 0:  # a quotation mark or tag never closed: from here on take each ">" as an end
-            respect_quotes = False
-            end = html.find(">", position)
-            if end < 0:
-                out.append(html[match.start() :].replace("<", "&lt;"))
-                position = len(html)
-                break
-        position = end + 1
+        found = _TAG_END.match(html, position)
+        odd = found is None
+        if found is None:
+            found = _ODD_TAG_END.match(html, position)
+        if found is None:
+            out.append(html[match.start() :].replace("<", "&lt;"))
+            position = len(html)
+            break
+        position = found.end()
         tag = html[match.start() : position]
-        if len(tag) > _LONG_TAG and _attributes(tag) > MAX_ATTRIBUTES:
+        if odd or (len(tag) > _LONG_TAG and _attributes(tag) > MAX_ATTRIBUTES):
             tag = f"<{match.group(1)}{name}>"
         if match.group(1):
+            if name in ("body", "html"):  # what follows is still in them
+                continue
             if skipped.get(name):
                 skipped[name] -= 1
             elif open_count.get(name):
-                while True:
-                    top = stack.pop()
-                    open_count[top] -= 1
-                    formatting -= top in _FORMATTING
-                    out.append(f"</{top}>")
-                    if top == name:
-                        break
+                while close() != name:
+                    pass
             continue
         if name in _VOID or tag.endswith("/>"):
             out.append(tag)
             continue
         if name in _RAW:
-            end = lower.find(f"</{name}", position)
-            end = len(html) if end < 0 else end
+            end = -1 if name in missing else lower.find(f"</{name}", position)
+            if end < 0:
+                missing.add(name)
+                if name in ("script", "style"):
+                    following = _MARKUP.search(html, position)
+                    position = following.start() if following is not None else len(html)
+                continue
             out.append(f"{tag}{html[position:end]}</{name}>")
             position = end
+            continue
+        if name in ("frameset", "frame") or (name in ("option", "optgroup") and open_count.get("select")):
             continue
         if name in _BREAKOUT and (open_count.get("math") or open_count.get("svg")):
             # HTML ends foreign content at such a tag, unless an integration point lies between.
@@ -265,34 +312,25 @@ def flatten(html: str, max_depth: int) -> tuple[str, int]:
                 and not _INTEGRATION.intersection(stack[-1:])
                 and (open_count.get("math") or open_count.get("svg"))
             ):
-                top = stack.pop()
-                open_count[top] -= 1
-                formatting -= top in _FORMATTING
-                out.append(f"</{top}>")
+                close()
             skipped.clear()
         while stack and name in _CLOSES.get(stack[-1], ()):
-            top = stack.pop()
-            open_count[top] -= 1
-            out.append(f"</{top}>")
+            close()
         if len(stack) >= max_depth or (name in _FORMATTING and formatting >= MAX_REOPENED):
             skipped[name] = skipped.get(name, 0) + 1
             dropped += 1
             continue
         stack.append(name)
+        places.append(len(out))
         formatting += name in _FORMATTING
         open_count[name] = open_count.get(name, 0) + 1
         out.append(tag)
     out.append(html[position:])
-    out.extend(f"</{name}>" for name in reversed(stack))
+    for name, place in zip(reversed(stack), reversed(places), strict=True):
+        if unwrap and name in _DROPPED:
+            out[place] = ""
+            continue
+        if unwrap and _HIDES.search(out[place]) is not None:
+            out[place] = f"<{name}>"
+        out.append(f"</{name}>")
     return "".join(out), dropped
-
-
-def _tag_end(html: str, position: int) -> int:
-    """Return the index of the ``>`` that ends the tag, outside quotation marks; -1 where there is none."""
-    while True:
-        match = _QUOTED.match(html, position)
-        if match is None:
-            return -1
-        if html[match.end() - 1] == ">":
-            return match.end() - 1
-        position = match.end()

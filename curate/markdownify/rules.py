@@ -162,6 +162,7 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("snippet_results_dropped", _D, _STACKEXCHANGE, "The place where a snippet would run."),
     ("duplicate_notices_dropped", _D, _STACKEXCHANGE, "A notice that a question is a duplicate or closed."),
     # repairs of the input
+    ("ends_recovered", _K, _ALL, "An end that a comment, script, quotation mark or hidden element left open took: kept."),
     ("elements_too_deep", _K, _ALL, "An element beyond max_depth: unwrapped, its text stays."),
     ("invalid_characters_replaced", _R, _ALL, "Bytes that are no text in the page's encoding, as U+FFFD."),
     ("control_characters_removed", _D, _ALL, "Control characters."),

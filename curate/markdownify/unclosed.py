@@ -1,0 +1,66 @@
+"""Pages whose end is lost to what does not end: a comment, a script, a quotation mark, an element whose content is not read.
+
+HTML5 gives all that follows to such a thing; to a reader it is text of the page. They are told by the last word of the
+source: it must be the last of the tree, in no element that is not read. Where it is not, :func:`.nesting.flatten` may
+rewrite the page.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tootsie.curate.markdownify.nesting import COMMENT_END, NOT_READ
+
+_NO_TEXT = re.compile(r"<[^<>]*>|&#?\w+;")
+_TAIL = 2000
+"""Characters at the end of a page among which its last word is looked for."""
+_STEPS = 200
+"""Nodes at the end of a tree among which its last text is looked for."""
+_HIDDEN = frozenset(("hidden", "style"))
+
+
+def loses_its_end(html: str, root: Any) -> bool:
+    """Return whether the end of the page ``html``, parsed as ``root``, may be part of something that does not end."""
+    comment = html.rfind("<!--")
+    if comment >= 0 and COMMENT_END.search(html, comment + 2) is None:
+        return True
+    word = last_word(html)
+    if word is None:
+        return False
+    leaf = _last_text(root)
+    if leaf is None or word not in (leaf.text_content or ""):
+        return True
+    outer = leaf.parent
+    while outer is not None and outer.mem_id != root.mem_id:
+        tag = outer.tag
+        if (tag in NOT_READ or not _HIDDEN.isdisjoint(outer.attributes)) and (
+            html.count(f"<{tag}") > html.count(f"</{tag}")
+        ):
+            return True
+        outer = outer.parent
+    return False
+
+
+def last_word(html: str) -> str | None:
+    """Return what stands after the last white space outside tags, ``None`` where the end of the page is tags alone."""
+    words = _NO_TEXT.sub(" ", html[-_TAIL:]).split()
+    return words[-1] if words else None
+
+
+def _last_text(root: Any) -> Any:
+    """Return the last text node with more than white space, ``None`` when it is not near the end."""
+    node = root
+    for _ in range(_STEPS):
+        inner = node.last_child
+        if inner is not None:
+            node = inner
+            continue
+        if node.tag == "-text" and (node.text_content or "").strip():
+            return node
+        while node.prev is None:
+            node = node.parent
+            if node is None or node.mem_id == root.mem_id:
+                return None
+        node = node.prev
+    return None
