@@ -1,5 +1,7 @@
 """Hostile pages of any size, for ``hostile.py`` and the tests: what is repeated, and how often at the least size."""
 
+# ruff: noqa: E501 - a page is a line
+
 from __future__ import annotations
 
 from collections.abc import Callable
