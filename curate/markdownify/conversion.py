@@ -151,7 +151,7 @@ def convert_with(
         markdown=serializer.markdown(),
         title=title or None,
         counters={name: count for name, count in sorted(serializer.counters.items()) if count},
-        abstract=serializer.abstract,
+        abstract="\n\n".join(serializer.abstracts) if serializer.abstracts else None,
         authors=tuple(serializer.authors),
         metadata=serializer.metadata,
         encoding=decoded.encoding,

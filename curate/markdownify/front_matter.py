@@ -34,6 +34,8 @@ def title(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
 def abstract(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """The abstract: kept in the text and, on its own, in the result."""
     serializer.flush()
+    if _is_within(node, "ltx_abstract"):
+        return container(serializer, node, attributes)
     serializer.push("note")
 
     def leave(s: Serializer) -> None:
@@ -43,7 +45,7 @@ def abstract(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> 
             return
         text = "\n\n".join(body)
         s.counters["abstracts"] += 1
-        s.abstract = text if s.abstract is None else f"{s.abstract}\n\n{text}"
+        s.abstracts.append(text)
         heading = next((block for block in blocks if block.startswith("## ")), "## Abstract")
         s.block(heading)
         s.block(text)
@@ -77,6 +79,8 @@ def set_aside(name: str) -> Handler:
 def authors(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """The author block: the names go to the result; the block stays where the option says so."""
     for person in node.css(".ltx_personname"):
+        if _is_within(person, "ltx_personname"):
+            continue
         names = _AUTHOR_BREAK.split(_names_in(person))
         serializer.authors.extend(name.strip(" ,;") for name in names if name.strip(" ,;"))
     if serializer.options.authors:
@@ -85,9 +89,17 @@ def authors(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> A
     return SKIP
 
 
+def _is_within(node: Node, name: str) -> bool:
+    """Return whether ``node`` lies in an element of the class ``name``."""
+    outer = node.parent
+    while outer is not None and name not in (outer.attributes.get("class") or ""):
+        outer = outer.parent
+    return outer is not None
+
+
 def _names_in(person: Node) -> str:
     """Return the line of names in ``.ltx_personname``: no marks or notes, and not the affiliations in the lines below."""
-    lines = [""]
+    lines: list[list[str]] = [[]]
     for part in person.traverse(include_text=True):
         if part.tag not in ("-text", "br"):
             continue
@@ -99,12 +111,13 @@ def _names_in(person: Node) -> str:
         if parent is None or parent.mem_id != person.mem_id:
             continue
         if part.tag == "-text":
-            lines[-1] += part.text_content or ""
-        elif lines[-1].strip() and not _OPEN_LINE.search(lines[-1]):
+            lines[-1].append(part.text_content or "")
+            continue
+        line = "".join(lines[-1])
+        if line.strip() and not _OPEN_LINE.search(line):
             break  # ``\\author{Name \\\\ Institute}``
-        else:
-            lines.append(" ")
-    return collapse("".join(lines).replace("\u00a0", " "))
+        lines.append([" "])
+    return collapse("".join(piece for line in lines for piece in line).replace("\u00a0", " "))
 
 
 def is_affiliation(serializer: Serializer, node: Node) -> bool:

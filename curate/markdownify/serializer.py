@@ -50,7 +50,8 @@ class Serializer:
         self.metadata: dict[str, str] = {}
         self.authors: list[str] = []
         self.title: str | None = None
-        self.abstract: str | None = None
+        self.abstracts: list[str] = []
+        """arXiv: its abstract, usually one."""
         self.page_tables: Any = None
         """What :mod:`.tables` found out about the tables of the page, once there is one."""
         self.double_bars = False
