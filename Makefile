@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers check-demo kill-demo audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture check-demo kill-demo audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -62,6 +62,15 @@ bench-peers: .build/peers/.installed  ## Run the converter's benchmark beside ev
 	@test -x .build/peers/venv/bin/python || $(PYTHON) -m venv .build/peers/venv
 	.build/peers/venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	@if command -v npm >/dev/null; then npm install --silent --no-save --prefix .build/peers turndown@7 @joplin/turndown-plugin-gfm@1; fi
+	@touch $@
+
+bench-mixture: setup .build/mixture-peers/.installed  ## Run the mixture's benchmark beside Megatron, MosaicML Streaming and Grain
+	$(RUN) benchmarks/mixture.py
+
+.build/mixture-peers/.installed: benchmarks/mixture-peers.txt
+	@mkdir -p $(@D)
+	@test -x $(@D)/venv/bin/python || $(PYTHON) -m venv $(@D)/venv
+	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 check-demo: demo  ## Run the demo and check what it has learnt
