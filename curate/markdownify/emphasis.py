@@ -20,7 +20,7 @@ _KINDS = {edge: kind for kind, edges in EDGES.items() for edge in edges}
 _OPENING = frozenset(opening for opening, _ in EDGES.values())
 _LENGTHS = {"em": 1, "strong": 2, "del": 2}
 _REPEATED = re.compile("(?<=[\\w.,; ])(?:\ud801\ud800|\ud803\ud802|\ud805\ud804)")
-_STARS = {edge: "~~" if kind == "del" else "*" * _LENGTHS[kind] for edge, kind in _KINDS.items()}
+_STARS = [(*EDGES["em"], "*"), (*EDGES["strong"], "**"), (*EDGES["del"], "~~")]
 _SPACE, _PUNCTUATION, _OTHER = 1, 2, 4
 
 
@@ -49,16 +49,17 @@ def join_adjacent(text: str) -> str:
     return text
 
 
-def resolve(text: str, delimiters: str = "*_") -> str:
+def resolve(text: str, delimiters: str = "*_", *, join: bool = False) -> str:
     """Return the inline Markdown ``text`` with its edges written out, with the first of ``delimiters`` where it can be.
 
-    Linear in the length of ``text``.
+    ``join`` joins adjacent elements of a kind first. Linear in the length of ``text``.
     """
-    pieces = _EDGE.split(text)
+    if delimiters[0] == "*":
+        simple = _beside_words(text)
+        if simple is not None:
+            return simple
+    pieces = _EDGE.split(join_adjacent(text) if join else text)
     texts, edges = pieces[::2], pieces[1::2]
-    if delimiters[0] == "*" and _beside_words(texts, edges) and not _nests(edges):
-        pieces[1::2] = [_STARS[edge] for edge in edges]
-        return "".join(pieces)
     elements: list[_Element] = []
     owner: list[_Element] = []
     current: _Element | None = None
@@ -90,32 +91,25 @@ def resolve(text: str, delimiters: str = "*_") -> str:
     return "".join(written)
 
 
-def _beside_words(texts: list[str], edges: list[str]) -> bool:
-    """Return whether a word begins or ends inside each edge, and no other edge follows one that closes.
+def _beside_words(text: str) -> str | None:
+    """Return ``text`` with its edges written in the first way, where that says them whatever is around; else ``None``.
 
-    The first delimiter says such edges whatever is outside.
+    It does where a word begins or ends inside each edge, no other edge follows one that closes, and no element is within
+    one of its kind.
     """
-    for index, edge in enumerate(edges):
-        if edge in _OPENING:
-            if not texts[index + 1][:1].isalnum():
-                return False
-        elif not texts[index][-1:].isalnum() or not (texts[index + 1] or index + 1 == len(edges)):
-            return False
-    return True
-
-
-def _nests(edges: list[str]) -> bool:
-    """Return whether an element is within one of its kind."""
-    around: set[str] = set()
-    for edge in edges:
-        kind = _KINDS[edge]
-        if edge not in _OPENING:
-            around.discard(kind)
-        elif kind in around:
-            return True
-        else:
-            around.add(kind)
-    return False
+    written = text
+    for opening, closing, mark in _STARS:
+        if opening not in text:
+            continue
+        pieces = text.split(opening)
+        for index in range(1, len(pieces)):
+            inner, found, after = pieces[index].partition(closing)
+            if not (found and inner and inner[0].isalnum() and inner[-1].isalnum()):
+                return None
+            if after[0] in _KINDS if after else index + 1 < len(pieces):
+                return None
+        written = written.replace(opening, mark).replace(closing, mark)
+    return written
 
 
 def _before(texts: list[str], edges: list[str]) -> list[int]:

@@ -11,8 +11,6 @@ SPACES = " \t\n\r\f"
 _RUNS = re.compile(r"[ \t\n\r\f]+")
 _CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
 _CJK_BREAK = re.compile(rf"(?<=[{_CJK}])[ \t\r]*\n[ \t\r\n]*(?=[{_CJK}])")
-SUSPECT = re.compile(r"[\\`*_\[\]<&~$]")
-"""Text without any of these characters needs no escaping inside a line."""
 # One alternative for each character that can open markup, with the context in which it does.
 ENTITY = r"&(?=[A-Za-z][A-Za-z0-9]{1,31};|#[0-9]{1,8};|#[xX][0-9A-Fa-f]{1,8};)"
 ESCAPES: dict[str, list[str]] = {
@@ -36,7 +34,7 @@ _ESCAPE = re.compile("|".join(pattern for patterns in ESCAPES.values() for patte
 _ESCAPE_IN_LINK = re.compile(r"[\[\]]|" + _ESCAPE.pattern)
 _ENTITY = re.compile(ENTITY)
 _IN_TITLE = re.compile(r'[\\"]|' + ENTITY)
-_PLAIN_TITLE = re.compile(r"(?! )(?:[^\s\\\"&]| (?! |$))+")
+_PLAIN_TITLE = re.compile(r"[^\s\\\"&]+(?: [^\s\\\"&]+)*")
 _LINE_START = re.compile(
     r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|([-=_*])(?=(?:\1| )*$)|~~~|(?=\d{1,9}[.)](?:\s|$)))"
 )
@@ -60,12 +58,26 @@ def collapse(text: str) -> str:
     return text
 
 
+def is_suspect(text: str) -> bool:
+    """Return whether ``text`` has any of the characters that may need escaping inside a line."""
+    # Several times as fast as a character class.
+    return (
+        "*" in text or "_" in text or "\\" in text or "`" in text or "[" in text or "]" in text
+        or "<" in text or "&" in text or "~" in text or "$" in text
+    )  # fmt: skip
+
+
+def is_any(text: str) -> bool:
+    """Return that ``text`` may need escaping: for styles that escape more than what acts."""
+    return True
+
+
 def escape_text(text: str, *, in_link: bool = False) -> str:
     """Escape ``text`` (white space already collapsed) as inline Markdown.
 
     Brackets are escaped only where they could form a link, a footnote or a definition; ``in_link`` escapes all.
     """
-    if SUSPECT.search(text) is None:
+    if not is_suspect(text):
         return text
     return (_ESCAPE_IN_LINK if in_link else _ESCAPE).sub(r"\\\g<0>", text)
 

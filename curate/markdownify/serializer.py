@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tootsie.curate.markdownify import emphasis, formulas
-from tootsie.curate.markdownify.escaping import SUSPECT, collapse, escape_line_start, escape_text
+from tootsie.curate.markdownify.escaping import collapse, escape_line_start, escape_text, is_suspect
 from tootsie.curate.markdownify.flow import Flow, Inline
 from tootsie.curate.markdownify.footnotes import Footnotes
 from tootsie.curate.markdownify.options import Dollars, Limits, Options
@@ -69,8 +69,8 @@ class Serializer:
         self._exact = options.exact
         self.delimiters = "*_"
         """What emphasis is written with; the second where the first would be misread."""
-        self._suspect = SUSPECT
-        self._class_rules: dict[str | None, list[Handler]] = {}
+        self._suspect = is_suspect
+        self._class_rules: dict[str, list[Handler]] = {}
         """The rules of each value of ``class`` that occurred."""
 
     # -- the walk
@@ -91,22 +91,20 @@ class Serializer:
                 elif not self.space:
                     self.parts.append(" ")
                     self.space = True
-            elif (tag := node.tag) is not None and tag[0] != "-":  # A processing instruction has no tag.
+            elif node.is_element_node:
                 attributes = node.attributes
                 leave = PASS
-                if "class" in attributes:
-                    names = attributes["class"]
+                names = attributes.get("class")
+                if names:
                     rules = known.get(names)
                     if rules is None:
-                        rules = known[names] = [
-                            classes[name] for name in (names or "").split() if name in classes
-                        ]
+                        rules = known[names] = [classes[name] for name in names.split() if name in classes]
                     for rule in rules:
                         leave = rule(self, node, attributes)
                         if leave is not PASS:
                             break
                 if leave is PASS:
-                    handler = tags.get(tag)
+                    handler = tags.get(node.tag)
                     leave = None if handler is None else handler(self, node, attributes)
                 if leave is not SKIP:
                     child = node.first_child
@@ -183,7 +181,7 @@ class Serializer:
             if not text:
                 return
         self.space = text[-1] == " "
-        if self._suspect.search(text) is not None:
+        if self._suspect(text):
             inlines = self.flow.inlines
             text = self.escape(text, bool(inlines) and any(inline.kind == "a" for inline in inlines))
         parts.append(text)
@@ -304,7 +302,7 @@ class Serializer:
         inline = Inline(kind, wrap)
         inlines.append(inline)
         self.parts = inline.parts
-        return _leave_inline
+        return Serializer.close_inline
 
     def open_emphasis(self, kind: str) -> Leave | None:
         """Open an ``em``, ``strong`` or ``del``; emphasis within emphasis of its kind is kept only where all is."""
@@ -325,15 +323,16 @@ class Serializer:
         if not inner:
             self._edge(content)
             return
-        start = content.index(inner[0])
-        if start:
-            self._edge(content[:start])
+        after = ""
+        if len(inner) < len(content):
+            before, _, after = content.partition(inner)
+            self._edge(before)
         marked = inline.wrap(self, inner)
         if marked[0] == "[" and self.parts and self.parts[-1]:
             self._separate("[")
         self.parts.append(marked)
-        if len(content) > start + len(inner):
-            self._edge(content[start + len(inner) :])
+        if after:
+            self._edge(after)
 
     def _edge(self, spaces: str) -> None:
         parts = self.parts
@@ -373,7 +372,7 @@ class Serializer:
             return
         if flow.emphatic:
             flow.emphatic = False
-            text = emphasis.resolve(text if self._exact else emphasis.join_adjacent(text), self.delimiters)
+            text = emphasis.resolve(text, self.delimiters, join=not self._exact)
         if flow.kind == "cell":
             text = text.removesuffix("<br>").rstrip(" ")
         elif flow.kind != "line":
@@ -384,8 +383,8 @@ class Serializer:
     def paragraph(self, text: str) -> str:
         """Finish a paragraph: escape what would be another block at the start of its lines."""
         if "\n" in text:
-            return "\n".join(escape_line_start(line) for line in text.split("\n"))
-        return escape_line_start(text)
+            return "\n".join([escape_line_start(line) for line in text.split("\n")])
+        return text if text[0].isalpha() else escape_line_start(text)
 
     def block(self, text: str) -> None:
         """Add a finished block."""
@@ -418,10 +417,6 @@ class Serializer:
         self.flush()
         blocks = self.flow.blocks + self.footnotes.blocks()
         return "\n\n".join(blocks) + "\n" if blocks else ""
-
-
-def _leave_inline(serializer: Serializer) -> None:
-    serializer.close_inline()
 
 
 def _emphasis(kind: str) -> Callable[[Serializer, str], str]:

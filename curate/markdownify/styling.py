@@ -14,6 +14,7 @@ from tootsie.curate.markdownify.escaping import (
     destination,
     escape_line_start,
     escape_text,
+    is_any,
     title_suffix,
 )
 from tootsie.curate.markdownify.options import Images, Limits, Links, Options
@@ -33,7 +34,6 @@ from tootsie.curate.markdownify.style import (
 from tootsie.curate.markdownify.wrapping import wrap_paragraph
 
 _ATX_HEADING = re.compile(r"(#{1,6}) (.*)", re.DOTALL)
-_EVERYTHING = re.compile("")
 _MISC = r"\[|\]|[\\&<`>~=+|]|(?:(?<=\s)|^)-+(?=\s|$)|(?:(?<=\s)|^)#{1,6}(?=\s|$)|(?:(?<=\s)|^)(?:\d{1,9})(?=[.)](?:\s|$))"
 _DROPPED = frozenset(("script", "style", "template", "noscript", "title", "head", "math", "link", "meta"))
 """Elements that ``strip`` and ``convert`` leave to their own rules: their text is not the page's, or is a formula."""
@@ -62,7 +62,7 @@ class StyledSerializer(Serializer):
         self.escapes_misc = self.style.escape_misc is not False
         self._pattern = _escapes(self.style)
         if self._pattern is not None:
-            self._suspect = _EVERYTHING
+            self._suspect = is_any
 
     def handlers(self, tags: dict[str, Handler], options: Options) -> dict[str, Handler]:
         """Return the handlers by tag."""
