@@ -108,18 +108,14 @@ class Arxiv(FilteredCorpus):
             filesystem, path = url_to_fs(url)
             name = url.rstrip("/").rsplit("/", 1)[-1]
             if filesystem.isdir(path):
-                found = sorted(one for one in filesystem.find(path) if one.lower().endswith(PAGE_SUFFIXES))
+                found = [one for one in storage.find_files(url) if one.lower().endswith(PAGE_SUFFIXES)]
                 if not found:
                     raise InputError(
                         "no HTML page in this folder",
                         file=url,
                         remedy="Name a ZIP, a folder of pages or pages",
                     )
-                full = [
-                    one if url_to_fs(one)[0] is filesystem else filesystem.unstrip_protocol(one)
-                    for one in found
-                ]
-                units.append(Unit(name, tuple(full), sum(filesystem.size(one) for one in found)))
+                units.append(Unit(name, tuple(found), sum(storage.size(one) for one in found)))
             elif url.lower().endswith(PAGE_SUFFIXES):
                 pages.append(url)
             elif url.lower().endswith(".zip"):

@@ -62,8 +62,17 @@ def arxiv(
     overwrite: options.Overwrite = False,
 ) -> None:
     """Papers of ar5iv: ZIPs of LaTeXML pages, or a folder of them."""
+    from tootsie.curate import arxiv_metadata
     from tootsie.curate.arxiv import Arxiv
+    from tootsie.datasets.errors import SpecError
 
+    if metadata is not None and not metadata.lower().endswith(arxiv_metadata.SUFFIXES):
+        raise SpecError(
+            "not a file of metadata",
+            field="--metadata",
+            value=metadata,
+            remedy=f"It ends in {', '.join(arxiv_metadata.SUFFIXES)}",
+        )
     corpus = Arxiv(
         added=options.date(added),
         max_document_bytes=max_document_bytes,
@@ -240,14 +249,21 @@ def _filters(
     max_error_density: float | None = None,
 ) -> dict[str, Any]:
     from tootsie.curate.language import identifier_version
+    from tootsie.datasets.errors import SpecError
 
-    codes = options.several("--languages", languages, r"[A-Za-z]{2,3}")
+    if max_characters is not None and max_characters < min_characters:
+        raise SpecError(
+            f"is less than --min-characters ({min_characters:,}), so that no document would be kept",
+            field="--max-characters",
+            value=max_characters,
+        )
+    codes = options.several("--languages", languages, r"[A-Za-z]{2,3}", "codes of ISO 639, as in en,de")
     return {
         "min_characters": min_characters,
         "max_characters": max_characters,
         "languages": tuple(sorted({code.lower() for code in codes})),
         "language_identifier": identifier_version() if codes else None,
-        "licences": options.several("--licences", licences, r"[^\s,]+"),
+        "licences": options.several("--licences", licences, r"[^\s,]+", "names, as in CC-BY-4.0,CC0-1.0"),
         "max_error_density": max_error_density,
     }
 

@@ -130,8 +130,8 @@ def host(site: str | None) -> str | None:
     return site
 
 
-def several(option: str, text: str | None, pattern: str) -> tuple[str, ...]:
-    """Return the values of a list with commas, sorted.
+def several(option: str, text: str | None, pattern: str, kind: str) -> tuple[str, ...]:
+    """Return the values of a list with commas, sorted; ``kind`` says what they are, and gives an example.
 
     Raises:
       SpecError: one of them does not match ``pattern``.
@@ -143,5 +143,5 @@ def several(option: str, text: str | None, pattern: str) -> tuple[str, ...]:
     values = [value.strip() for value in text.split(",")]
     for value in values:
         if not re.fullmatch(pattern, value):
-            raise SpecError("a list with commas is needed", field=option, value=text)
+            raise SpecError("not in a list with commas", field=option, value=value, remedy=f"Write {kind}")
     return tuple(sorted(set(values)))

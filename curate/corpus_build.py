@@ -218,6 +218,9 @@ def check_output(job: Job, *, overwrite: bool = False) -> Manifest | None:
             raise ArtefactError(
                 "not a valid plan", file=plan_url, remedy="Start over with --overwrite"
             ) from None
+        if plan != job.plan and not _has_work(folder):  # as after a mistake in the inputs or the options
+            remove_work(folder)
+            return None
         _same(job.plan, plan.source, plan.code_version, plan.settings, plan.inputs, folder, "unfinished")
     elif any(name.startswith("part-") for name in storage.list_files(folder)):
         raise ArtefactError(
@@ -226,6 +229,13 @@ def check_output(job: Job, *, overwrite: bool = False) -> Manifest | None:
             remedy="Use another, or --overwrite",
         )
     return None
+
+
+def _has_work(folder: str) -> bool:
+    """Return whether an unfinished run has finished anything: an input that is split, or a shard."""
+    return any(storage.list_files(storage.join(folder, WORK, kind)) for kind in ("split", "shards")) or any(
+        name.startswith("part-") for name in storage.list_files(folder)
+    )
 
 
 def _same(

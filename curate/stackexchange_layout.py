@@ -149,9 +149,10 @@ def parse_template(content: object, file: str) -> dict[str, str]:
         if key not in content:
             raise SpecError("is missing", file=file, field=key, remedy="A template has question and answer")
     texts = {"accepted": content["answer"], **content}
-    for key, text in texts.items():
-        if key == "comments":
+    for name, text in texts.items():
+        if name == "comments":
             continue
+        key = name if name in content else "answer"
         allowed = COMMENT_FIELDS if key == "comment" else POST_FIELDS
         try:
             lines = parse_lines(text)
@@ -159,19 +160,19 @@ def parse_template(content: object, file: str) -> dict[str, str]:
             raise SpecError(
                 f"{error}", file=file, field=key, remedy="Write {{ and }} for braces that are text"
             ) from None
-        names = [name for line in lines for segment in line for _, name in segment if name is not None]
-        for name in names:
-            if name not in allowed:
+        placeholders = [one for line in lines for segment in line for _, one in segment if one is not None]
+        for placeholder in placeholders:
+            if placeholder not in allowed:
                 known = ", ".join(f"{{{one}}}" for one in allowed)
                 raise SpecError(
                     "no such placeholder",
                     file=file,
                     field=key,
-                    value=f"{{{name}}}",
+                    value=f"{{{placeholder}}}",
                     remedy=f"There are {known}",
                 )
         needed = "text" if key == "comment" else "body"
-        if names.count(needed) != 1:
+        if placeholders.count(needed) != 1:
             raise SpecError(f"must have {{{needed}}} once", file=file, field=key, value=text)
         for line in lines:
             if any(name in BLOCKS for segment in line for _, name in segment) and not _is_block(line):

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import copy
 import difflib
+import errno
 import functools
 import os
 import re
@@ -36,6 +37,12 @@ IN_PROCESS_RUNNERS = {"", "directrunner", "direct", "fnapirunner"}
 
 _USER_ERROR = re.compile(r"^(?:RuntimeError: )?tootsie\.datasets\.errors\.(\w+): (.*)$", re.MULTILINE)
 _STEP = re.compile(r" \[while running '[^']*'\]")
+_SYSTEM_ERROR = re.compile(
+    r"^(?:builtins\.)?(?:RuntimeError: )?(?:OSError|PermissionError): \[Errno (\d+)\] ([^:\n]+)(?:: '([^'\n]+)')?$",
+    re.MULTILINE,
+)
+_MENDABLE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS))
+"""Errors of the operating system that are no fault of a program."""
 
 
 def _beam_parser() -> argparse.ArgumentParser:
@@ -219,6 +226,7 @@ def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
 
     Raises:
       UserError: a step raised one in a worker; its kind and message are kept.
+      OSError: a disk was full or a file not to be read or written, in a worker.
       KeyboardInterrupt: the run was interrupted.
       RuntimeError: a step failed otherwise, with the worker's traceback.
     """
@@ -236,9 +244,8 @@ def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
     except UserError as error:
         raise _innermost(error) from None
     except Exception as error:
-        mended = user_error_in(f"{type(error).__module__}.{type(error).__name__}: {error}")
-        if mended is None:
-            mended = _setup_fault(error)
+        text = f"{type(error).__module__}.{type(error).__name__}: {error}"
+        mended: Exception | None = user_error_in(text) or _setup_fault(error) or system_error_in(text)
         if mended is not None:
             raise mended from None
         raise
@@ -265,6 +272,14 @@ def user_error_in(text: str) -> UserError | None:
         found = getattr(errors, kind, None)
         if isinstance(found, type) and issubclass(found, UserError):
             return found(_STEP.sub("", message).rstrip())
+    return None
+
+
+def system_error_in(text: str) -> OSError | None:
+    """Return the first error of the operating system that a worker's traceback reports and a user can mend, or ``None``."""
+    for number, message, path in _SYSTEM_ERROR.findall(_STEP.sub("", text)):
+        if int(number) in _MENDABLE:
+            return OSError(int(number), message, path or None)
     return None
 
 

@@ -92,6 +92,12 @@ def expand(patterns: Iterable[str]) -> list[str]:
                 raise InputError("no such file", file=candidate, remedy="Check the path, glob or brace range")
             local = isinstance(filesystem, fsspec.implementations.local.LocalFileSystem)
             for name in matches:
+                if local and not (filesystem.isfile(name) or filesystem.isdir(name)):
+                    raise InputError(
+                        "neither a file nor a folder",
+                        file=name,
+                        remedy="Write what comes from it into a file",
+                    )
                 found[name if local else filesystem.unstrip_protocol(name)] = None
     return list(found)
 
@@ -129,13 +135,48 @@ def remove(url: str) -> None:
 
 
 def list_files(folder: str) -> list[str]:
-    """Return the names of the files directly inside ``folder``, sorted; empty when it does not exist."""
+    """Return the names of the files directly inside ``folder``, sorted; empty when it does not exist.
+
+    A local link that leads nowhere is among them.
+    """
     filesystem, path = url_to_fs(folder)
     if not filesystem.exists(path):
         return []
+    local = isinstance(filesystem, fsspec.implementations.local.LocalFileSystem)
     return sorted(
-        name.rsplit("/", 1)[-1] for name in filesystem.ls(path, detail=False) if filesystem.isfile(name)
+        name.rsplit("/", 1)[-1]
+        for name in filesystem.ls(path, detail=False)
+        if filesystem.isfile(name) or (local and _leads_nowhere(name))
     )
+
+
+def find_files(folder: str) -> list[str]:
+    """Return the URLs of all files below ``folder``, sorted. Links to local folders are followed, to each place once.
+
+    Raises:
+      OSError: a local folder cannot be read.
+    """
+    filesystem, path = url_to_fs(folder)
+    if not isinstance(filesystem, fsspec.implementations.local.LocalFileSystem):
+        return sorted(filesystem.unstrip_protocol(name) for name in filesystem.find(path))
+    found: list[str] = []
+    seen: set[str] = set()
+    waiting = [path]
+    while waiting:
+        place = waiting.pop()
+        if (real := os.path.realpath(place)) in seen:
+            continue
+        seen.add(real)
+        with os.scandir(place) as scanned:
+            entries = sorted(scanned, key=lambda entry: entry.name, reverse=True)
+        waiting += [entry.path for entry in entries if entry.is_dir()]
+        found += [entry.path for entry in entries if entry.is_file() or _leads_nowhere(entry.path)]
+    return sorted(found)
+
+
+def _leads_nowhere(path: str) -> bool:
+    """Return whether a link has nothing behind it: it counts as a file, so that its absence is an error and no gap."""
+    return os.path.islink(path) and not os.path.exists(path)
 
 
 def open_binary(url: str) -> IO[bytes]:

@@ -102,7 +102,7 @@ def test_licences(curate, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--languages=english", "--languages: a list with commas is needed"),
+        ("--languages=english", "--languages: not in a list with commas (found 'english')"),
         ("--languages=", "--languages"),
         ("--licences=a,,b", "--licences"),
         ("--max-characters=0", "--max-characters"),

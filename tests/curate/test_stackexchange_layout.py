@@ -136,6 +136,13 @@ def test_a_template_that_cannot_be_used(tmp_path: Path, content: str, problem: s
     assert str(path) in str(caught.value)
 
 
+def test_a_mistake_is_told_by_the_key_that_has_it(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("question: '{body}'\nanswer: y\n")
+    with pytest.raises(SpecError, match=r"own\.yaml: answer: must have \{body\} once \(found 'y'\)"):
+        load_template(str(path), authors=True)
+
+
 def test_a_template_of_the_users_own(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text("question: |\n  {{q}} {title}\n\n  {body}\nanswer: |\n  {author}\n\n  {body}\n")

@@ -106,6 +106,23 @@ def test_other_faults_stay_faults() -> None:
         )
 
 
+def test_a_full_disk_is_told_from_a_fault() -> None:
+    text = "builtins.RuntimeError: OSError: [Errno 28] No space left on device [while running 'SplitUnits']"
+    assert beam_runner.system_error_in(text) is not None
+    text = "builtins.RuntimeError: Traceback\n  …\nRuntimeError: OSError: [Errno 28] No space left on device [while running 'SplitUnits']"
+    found = beam_runner.system_error_in(text)
+    assert found is not None
+    assert (found.errno, found.strerror, found.filename) == (28, "No space left on device", None)
+    text = (
+        "PermissionError: [Errno 13] Permission denied: '/a/b c.zip' [while running 'x']\n\nDuring handling …"
+    )
+    found = beam_runner.system_error_in(text)
+    assert isinstance(found, PermissionError)
+    assert found.filename == "/a/b c.zip"
+    assert beam_runner.system_error_in("OSError: [Errno 9] Bad file descriptor") is None
+    assert beam_runner.system_error_in("ValueError: OSError: [Errno 28] quoted") is None
+
+
 def test_error_text_of_any_runner() -> None:
     text = "RuntimeError: Pipeline failed:\nTraceback …\ntootsie.datasets.errors.ArtefactError: f: gone [while running 'Read-ptransform-3']\n"
     found = beam_runner.user_error_in(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -140,3 +141,39 @@ def test_a_zstd_bomb_is_read_in_bounded_memory(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < 2**27
     finally:
         tracemalloc.stop()
+
+
+def test_a_pipe_is_no_input(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.zip")
+    with pytest.raises(InputError, match=r"a\.zip: neither a file nor a folder"):
+        storage.expand([str(tmp_path / "*.zip")])
+
+
+def test_files_below_a_folder(tmp_path: Path) -> None:
+    for name in ("b/c/2.html", "a.html", "elsewhere/3.html"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text("x")
+    (tmp_path / "in" / "elsewhere").rename(tmp_path / "elsewhere")
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "in" / "b" / "loop").symlink_to(tmp_path / "in")
+    (tmp_path / "in" / "nowhere.html").symlink_to(tmp_path / "gone")
+    os.mkfifo(tmp_path / "in" / "pipe.html")
+    found = storage.find_files(str(tmp_path / "in"))
+    assert [name.removeprefix(f"{tmp_path}/in/") for name in found] == [
+        "a.html",
+        "b/c/2.html",
+        "link/3.html",
+        "nowhere.html",
+    ]
+    assert storage.list_files(str(tmp_path / "in")) == ["a.html", "nowhere.html"]
+
+
+def test_a_folder_that_cannot_be_read_is_no_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(PermissionError):
+        storage.find_files(str(tmp_path))
