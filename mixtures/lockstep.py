@@ -12,12 +12,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_NEVER = 2**62
+_BITS = 62
+"""Of a key: the sign is taken for units that are not released yet."""
+_NARROW_BITS = 30
+_TRANSPOSED = 64
+"""Steps whose draws are turned from one row for each step to one row for each lane at a time."""
 
 
 def fits(members: int, length: int) -> bool:
     """Return whether deadlines up to ``length``, together with a member's number, fit into 62 bits."""
-    return (length + 1) << max(1, (members - 1).bit_length()) < _NEVER
+    return (length + 1) << max(1, (members - 1).bit_length()) < 2**_BITS
 
 
 def draw_in_lockstep(
@@ -26,8 +30,8 @@ def draw_in_lockstep(
     base: Sequence[int],
     offsets: np.ndarray,
     drawn: Sequence[Sequence[int]],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the positions of W lanes.
+) -> np.ndarray:
+    """Return the member that each position of W lanes draws, int32[W, S].
 
     Args:
       counts: n_i of the M members of the class, all positive.
@@ -36,63 +40,83 @@ def draw_in_lockstep(
       offsets: int64[W, S], the positions of the class in each lane, from its base, ascending. Those past the end of a
         lane (padding, at its end only) may be anything; what they draw means nothing.
       drawn: [W][M], units of each member drawn before each lane.
-
-    Returns:
-      ``(member, unit)``, int32[W, S] and int64[W, S]: the member that each position draws, and how many of its units were
-      drawn in the phase before.
     """
     lanes, steps = offsets.shape
     bits = max(1, (len(counts) - 1).bit_length())
+    # Keys sort by deadline, then by number. Where all of them are small, half the bytes do.
+    span = int(length // min(counts)) * 2 + int(offsets.max(initial=0)) + 2
+    narrow = span << bits < 2**_NARROW_BITS
+    signed, unsigned = (np.int32, np.uint32) if narrow else (np.int64, np.uint64)
+    waiting = unsigned(2 ** (31 if narrow else 63))
+    low = unsigned((1 << bits) - 1)
+    release, after, remainder = _next_units(counts, length, base, drawn)
     number = np.arange(len(counts), dtype=np.int64)[:, None]
+    key = (((after + (remainder > 0)) << bits) | number).astype(unsigned)
+    release = release.astype(signed)
+    flat_release, flat_after, flat_remainder, flat_key = (
+        array.reshape(-1) for array in (release, after, remainder, key)
+    )
     count = np.array(counts, dtype=np.int64)
     whole = np.array([length // n for n in counts], dtype=np.int64)
     rest = np.array([length % n for n in counts], dtype=np.int64)
-    unit = np.array(drawn, dtype=np.int64).reshape(lanes, len(counts)).T.copy()
-    # The unit to be drawn next is released at `release`; the one after it at `after`, whose fraction is `remainder / count`.
-    release = np.empty_like(unit)
-    after = np.empty_like(unit)
-    remainder = np.empty_like(unit)
+    lane_number = np.arange(lanes, dtype=np.int64)
+    steps_first = np.ascontiguousarray(offsets.T.astype(signed))
+    result = np.empty((lanes, steps), dtype=np.int32)
+    part = np.empty((_TRANSPOSED, lanes), dtype=np.int32)
+    ahead = np.empty(key.shape, dtype=signed)
+    eligible = ahead.view(unsigned)
+    best = np.empty(lanes, dtype=unsigned)
+    at, boundary, fraction, size, add = (np.empty(lanes, dtype=np.int64) for _ in range(5))
+    for step in range(steps):
+        # A unit that is not released yet has a negative lead, and that sign makes its key larger than all others.
+        np.subtract(steps_first[step], release, out=ahead)
+        np.bitwise_and(eligible, waiting, out=eligible)
+        np.bitwise_or(eligible, key, out=eligible)
+        np.minimum.reduce(eligible, axis=0, out=best)
+        np.bitwise_and(best, low, out=best)
+        chosen = best.astype(np.int64)
+        part[step % _TRANSPOSED] = chosen
+        if step % _TRANSPOSED == _TRANSPOSED - 1 or step == steps - 1:
+            first = step - step % _TRANSPOSED
+            result[:, first : step + 1] = part[: step + 1 - first].T
+        np.multiply(chosen, lanes, out=at)
+        np.add(at, lane_number, out=at)
+        flat_after.take(at, out=boundary, mode="clip")
+        flat_release[at] = boundary
+        flat_remainder.take(at, out=fraction, mode="clip")
+        np.add(fraction, rest.take(chosen, out=add, mode="clip"), out=fraction)
+        count.take(chosen, out=size, mode="clip")
+        carry = fraction >= size
+        np.subtract(fraction, np.multiply(size, carry, out=size), out=fraction)
+        np.add(boundary, whole.take(chosen, out=add, mode="clip"), out=boundary)
+        np.add(boundary, carry, out=boundary)
+        flat_remainder[at] = fraction
+        flat_after[at] = boundary
+        np.add(boundary, fraction > 0, out=boundary)
+        np.left_shift(boundary, bits, out=boundary)
+        np.bitwise_or(boundary, chosen, out=boundary)
+        flat_key[at] = boundary
+    return result
+
+
+def _next_units(
+    counts: Sequence[int], length: int, base: Sequence[int], drawn: Sequence[Sequence[int]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return ``(release, after, remainder)``, int64[M, W], C-contiguous: the releases of each member's next unit and of the one
+    after it, from the base of the lane; the fraction of the latter is ``remainder / count``.
+    """
+    shape = (len(counts), len(base))
+    if length * (max(counts) + 1) < 2**_BITS:
+        done = np.array(drawn, dtype=np.int64).reshape(shape[::-1]).T.copy()
+        count = np.array(counts, dtype=np.int64)[:, None]
+        start = np.array(base, dtype=np.int64)
+        after, remainder = np.divmod((done + 1) * length, count)
+        return done * length // count - start, after - start, remainder
+    release, after, remainder = (np.empty(shape, dtype=np.int64) for _ in range(3))
     for member, n in enumerate(counts):
         for lane, start in enumerate(base):
             done = drawn[lane][member]
             release[member, lane] = done * length // n - start
             quotient, remainder[member, lane] = divmod((done + 1) * length, n)
             after[member, lane] = quotient - start
-    # Keys sort by deadline, then by number. Where all of them are small, half the bytes do.
-    narrow = (int(length // min(counts)) * 2 + int(offsets.max(initial=0)) + 2) << bits < 2**30
-    dtype = np.int32 if narrow else np.int64
-    never = 2**30 if narrow else _NEVER
-    low = dtype((1 << bits) - 1)
-    release = release.astype(dtype)
-    key = (((after + (remainder > 0)) << bits) | number).astype(dtype)
-    flat_unit, flat_release, flat_after, flat_remainder, flat_key = (
-        array.reshape(-1) for array in (unit, release, after, remainder, key)
-    )
-    lane_number = np.arange(lanes, dtype=np.int64)
-    steps_first = np.ascontiguousarray(offsets.T.astype(dtype))
-    member_out = np.empty((steps, lanes), dtype=np.int32)
-    unit_out = np.empty((steps, lanes), dtype=np.int64)
-    waiting = np.empty(key.shape, dtype=bool)
-    eligible = np.empty_like(key)
-    for step in range(steps):
-        np.greater(release, steps_first[step], out=waiting)
-        np.copyto(eligible, key)
-        np.putmask(eligible, waiting, never)
-        member = eligible.min(axis=0) & low
-        member_out[step] = member
-        chosen = member.astype(np.int64)
-        at = chosen * lanes + lane_number
-        units = flat_unit[at]
-        unit_out[step] = units
-        flat_unit[at] = units + 1
-        boundary = flat_after[at]
-        flat_release[at] = boundary
-        fraction = flat_remainder[at] + rest[chosen]
-        size = count[chosen]
-        carry = fraction >= size
-        fraction -= size * carry
-        boundary = boundary + whole[chosen] + carry
-        flat_remainder[at] = fraction
-        flat_after[at] = boundary
-        flat_key[at] = ((boundary + (fraction > 0)) << bits) | chosen
-    return member_out.T, unit_out.T
+    return release, after, remainder

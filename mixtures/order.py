@@ -16,13 +16,17 @@ from typing import NamedTuple
 import numpy as np
 
 from tootsie.datasets.errors import ArtefactError
-from tootsie.mixtures.phase_order import PhaseOrder
+from tootsie.mixtures.phase_order import PhaseOrder, grouped
 from tootsie.mixtures.plan import Plan, PlanPhase
 from tootsie.mixtures.shuffle import permutation
 
 BLOCK = 4096
 """Positions computed at a time; has no influence on the order."""
 CACHED_BLOCKS = 64
+STRETCH_FROM = 4 * BLOCK
+"""Positions in a row from which on they are not computed block by block."""
+STRETCH = 2**22
+"""Positions in a row computed at a time: bounds the memory."""
 LANES_FROM = 16
 """Blocks of a phase from which on they are computed in lockstep."""
 LANES = 1024
@@ -72,6 +76,8 @@ class Order:
         positions = np.asarray(positions, dtype=np.int64).reshape(-1)
         if positions.size and (int(positions.min()) < 0 or int(positions.max()) >= self.plan.total_sequences):
             raise IndexError(f"a position lies outside [0, {self.plan.total_sequences:,})")
+        if len(positions) >= STRETCH_FROM and (np.diff(positions) == 1).all():
+            return self._stretch(int(positions[0]), int(positions[-1]) + 1)
         starts = np.array(self._starts, dtype=np.int64)
         phases = np.searchsorted(starts, positions, side="right") - 1
         local = positions - starts[phases]
@@ -150,20 +156,60 @@ class Order:
         )
         for first in range(0, len(blocks), LANES):
             part = blocks[first : first + LANES]
-            members, units = map(np.ascontiguousarray, order.lanes((part * BLOCK).tolist(), BLOCK))
+            members, units = order.lanes((part * BLOCK).tolist(), BLOCK)
             for lane, mine in enumerate(rows[first : first + LANES]):
                 offsets = local[mine] - part[lane] * BLOCK
                 member = members[lane][offsets]
                 dataset[mine] = index[member]
                 unit[mine] = units[lane][offsets] + carried[member]
 
+    def _stretch(self, first: int, end: int) -> Draws:
+        """Return the draws of the positions [first, end)."""
+        draws = Draws(*(np.zeros(end - first, dtype) for dtype in (np.int32, np.int64, np.int64)))
+        number = bisect.bisect_right(self._starts, first) - 1
+        position = first
+        while position < end:
+            phase = self.plan.phases[number]
+            stop = min(end, phase.end, position + STRETCH)
+            part = Draws(*(array[position - first : stop - first] for array in draws))
+            if self._phase_order(number)[0].has_lanes:
+                self._draw_stretch(number, position - phase.start, stop - phase.start, part)
+            else:
+                for at in range(position, stop, STRETCH_FROM - 1):
+                    upto = min(stop, at + STRETCH_FROM - 1)
+                    for whole, few in zip(part, self.draw(np.arange(at, upto)), strict=True):
+                        whole[at - position : upto - position] = few
+            position = stop
+            number += position == phase.end
+        return draws
+
+    def _draw_stretch(self, number: int, start: int, end: int, draws: Draws) -> None:
+        """Fill in the draws of the positions [start, end) of a phase."""
+        order, index = self._phase_order(number)
+        member, drawn = order.stretch(start, end)
+        draws.dataset[:] = index[member]
+        places, ends = grouped(member, len(order.names))
+        for which, mine in enumerate(np.split(places, ends[:-1])):
+            if not len(mine):
+                continue
+            # The draws of a dataset follow one another: whole passes, but for the first and the last.
+            unit = self.plan.phases[number].carried.get(order.names[which], 0) + drawn[which]
+            windows = int(self._windows[index[which]])
+            done = 0
+            while done < len(mine):
+                passes, row = divmod(unit + done, windows)
+                rows = np.arange(row, min(windows, row + len(mine) - done), dtype=np.int64)
+                at = mine[done : done + len(rows)]
+                shuffle = permutation(windows, self.plan.seed, order.names[which], passes)
+                draws.window[at] = shuffle(rows)
+                if passes:
+                    draws.epoch[at] = passes
+                done += len(rows)
+
     def _shuffled(self, dataset: np.ndarray, epoch: np.ndarray, row: np.ndarray) -> np.ndarray:
         window = np.empty(len(row), dtype=np.int64)
-        by_dataset = np.argsort(
-            dataset.astype(np.int16) if len(self._windows) < 2**15 else dataset, kind="stable"
-        )
-        ends = np.cumsum(np.bincount(dataset, minlength=len(self._windows)))
-        for which, rows in enumerate(np.split(by_dataset, ends[:-1])):
+        places, ends = grouped(dataset, len(self._windows))
+        for which, rows in enumerate(np.split(places, ends[:-1])):
             if not len(rows):
                 continue
             epochs = epoch[rows]

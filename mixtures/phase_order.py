@@ -30,6 +30,7 @@ quota enough for one position can bind; the rest is never looked at.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -39,6 +40,10 @@ from tootsie.mixtures.lockstep import draw_in_lockstep, fits
 
 SPLIT_ABOVE = 4096
 """Look-back in positions above which the datasets are split into two classes."""
+LEAST_LANE = 64
+"""Positions of a lane at least."""
+LANE_COST = 6
+"""What the state at the start of a lane costs, in steps of all lanes."""
 _CHUNK = 2**18
 """Numbers looked at in one go: members × interval starts."""
 
@@ -262,23 +267,45 @@ class PhaseOrder:
           has drawn before.
         """
         drawn = [self.drawn(start) for start in starts]
+        dataset = self._lockstep(starts, size, drawn)
+        before = np.array(drawn, dtype=np.int64)
+        unit = np.empty(dataset.shape, dtype=np.int64)
+        for lane, members in enumerate(dataset):
+            by_dataset, ends = grouped(members, len(self.names))
+            first = before[lane] - np.concatenate([[0], ends[:-1]])
+            unit[lane, by_dataset] = np.arange(size) + first[members[by_dataset]]
+        return dataset, unit
+
+    def stretch(self, start: int, end: int) -> tuple[np.ndarray, list[int]]:
+        """Draw the positions [start, end).
+
+        Returns:
+          ``(dataset, drawn)``: the index of the dataset of each, int32[end - start], and the units of each dataset drawn before
+          them. So the n-th draw of a dataset, n from 0, is its unit ``drawn + n``.
+        """
+        size = max(LEAST_LANE, math.isqrt(LANE_COST * (end - start)))
+        starts = list(range(start, end, size))
+        drawn = [self.drawn(first) for first in starts]
+        dataset = self._lockstep(starts, min(size, end - start), drawn)
+        return dataset.reshape(-1)[: end - start], drawn[0]
+
+    def _lockstep(self, starts: list[int], size: int, drawn: list[list[int]]) -> np.ndarray:
+        """Return the dataset of each position of W stretches, int32[W, S], given the units drawn before each."""
         if len(self._classes) == 1:
             offsets = np.broadcast_to(np.arange(size, dtype=np.int64), (len(starts), size))
             return draw_in_lockstep(self.counts, self.length, starts, offsets, drawn)
         dataset = np.zeros((len(starts), size), dtype=np.int32)
-        unit = np.zeros((len(starts), size), dtype=np.int64)
         is_fast = np.stack([self._is_fast(start, size) for start in starts])
         for rate_class in self._classes:
             mine = is_fast != rate_class.rounds_up
             sizes = mine.sum(axis=1)
             offsets = np.argsort(~mine, axis=1, kind="stable")[:, : int(sizes.max(initial=0))]
             before = [[row[i] for i in rate_class.members] for row in drawn]
-            member, units = draw_in_lockstep(rate_class.counts, self.length, starts, offsets, before)
+            member = draw_in_lockstep(rate_class.counts, self.length, starts, offsets, before)
             real = np.arange(offsets.shape[1]) < sizes[:, None]
             lane = np.nonzero(real)[0]
             dataset[lane, offsets[real]] = np.array(rate_class.members, dtype=np.int32)[member[real]]
-            unit[lane, offsets[real]] = units[real]
-        return dataset, unit
+        return dataset
 
     @property
     def has_lanes(self) -> bool:
@@ -294,6 +321,12 @@ class PhaseOrder:
         whole, rest = divmod(fast.total * start, self.length)
         taken = whole + (rest + fast.total * offsets) // self.length
         return np.diff(taken) == 1
+
+
+def grouped(dataset: np.ndarray, datasets: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``(order, ends)``: the places by dataset, ascending within each, and where those of each end in ``order``."""
+    order = np.argsort(dataset.astype(np.int16) if datasets < 2**15 else dataset, kind="stable")
+    return order, np.cumsum(np.bincount(dataset, minlength=datasets))
 
 
 def slow_datasets(counts: tuple[int, ...], length: int) -> frozenset[int]:

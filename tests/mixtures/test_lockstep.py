@@ -75,3 +75,36 @@ def test_a_plan_is_drawn_alike_either_way(
             monkeypatch.setattr(order_module, "LANES", lanes)
             for got, want in zip(Order(plan).draw(positions), expected, strict=True):
                 assert got.tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("stretch", [17, 64, 10_000])
+def test_positions_in_a_row_are_drawn_as_each_on_its_own(
+    make_plan: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch, stretch: int
+) -> None:
+    """Over the bounds of phases, with datasets that come and go, many passes in a row, and a phase too long for lanes."""
+    plan = make_plan(
+        [
+            (30, 11, {"a": 5, "b": 3, "c": 1}),
+            (9, 30, {"b": 100, "c": 1, "d": 7}),
+            (40, 7, {"a": 1}),
+            (25, 13, {f"e{number}": 10**number for number in range(7)}),
+        ],
+        windows={"a": 3, "b": 50, "c": 1, "e6": 7},
+    )
+    everything = np.arange(plan.total_sequences)
+    expected = Order(plan).draw(np.random.default_rng(0).permutation(plan.total_sequences))
+    back = np.argsort(np.random.default_rng(0).permutation(plan.total_sequences))
+    monkeypatch.setattr(order_module, "STRETCH_FROM", 16)
+    monkeypatch.setattr(order_module, "STRETCH", stretch)
+    for first, end in (
+        (0, plan.total_sequences),
+        (5, 400),
+        (329, 331),
+        (321, 345),
+        (900, plan.total_sequences),
+    ):
+        for got, want in zip(Order(plan).draw(everything[first:end]), expected, strict=True):
+            assert got.tolist() == want[back][first:end].tolist()
+    monkeypatch.setattr(PhaseOrder, "has_lanes", False)
+    for got, want in zip(Order(plan).draw(everything), expected, strict=True):
+        assert got.tolist() == want[back].tolist()
