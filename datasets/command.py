@@ -1,4 +1,4 @@
-"""``tootsie data list|show|verify``: what corpora exist, what is in one, and whether it is whole."""
+"""``tootsie data list|show|verify|fetch``: what corpora exist, what is in one, whether it is whole, and how to get it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tootsie.datasets.document import Document
 
 app = typer.Typer(
-    help="Look at, list and verify corpora.",
+    help="Look at, list, fetch and verify datasets.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -168,6 +168,31 @@ def verify(
         raise error(folder, found)
     if not as_json:
         print(describe(folder, found))
+
+
+@app.command(context_settings=_CONTEXT)
+def fetch(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A card's name, or a URL: file, folder, glob, brace range, hf://datasets/ID@REVISION/GLOB, .paths.gz list."
+        ),
+    ],
+    dest: Annotated[str, typer.Argument(help="Local folder.")],
+    manifest: Annotated[
+        str | None, typer.Option(help="URL of a list of the files below SOURCE, with sizes and checksums.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Files at a time.", min=1, max=64)] = 8,
+) -> None:
+    """Fetch a dataset into a folder: resumable, verified, and never called done while anything is missing.
+
+    The same command continues after an interruption. What is there is listed, with checksums, in _fetched.jsonl.
+    """
+    from tootsie.datasets.fetching.fetch import fetch as bring
+    from tootsie.datasets.fetching.fetch import report_to_terminal
+
+    done = bring(source, dest, manifest=manifest, workers=workers, report=report_to_terminal)
+    print(f"{dest}: whole, {done.files:,} files, {done.bytes:,} bytes; {done.fetched:,} of them fetched now")
 
 
 def _card_text(fields: dict[str, Any]) -> str:

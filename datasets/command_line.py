@@ -19,7 +19,7 @@ from tootsie.datasets.errors import EXIT_FAULT, EXIT_USER_ERROR, EXIT_WHOLE, Use
 
 STAGES = {
     "curate": ("tootsie.curate.command", "Raw dumps to Markdown documents."),
-    "data": ("tootsie.datasets.command", "Look at, list and verify corpora."),
+    "data": ("tootsie.datasets.command", "Look at, list, fetch and verify datasets."),
     "tokenize": ("tootsie.tokenize.command", "Documents to a sharded Arrow token cache."),
     "mix": ("tootsie.mixtures.command", "Compile, show and trace a mixture plan."),
     "train": ("tootsie.train.command", "Train a model through the phases of a plan."),

@@ -100,7 +100,11 @@ class Inventory:
 
     def is_covered(self, path: str) -> bool:
         """Return whether a file that is not in the list is one too many."""
-        return re.match(self.covers, path) is not None and not path.endswith(PARTIAL_SUFFIXES)
+        if path in (MANIFEST_NAME, LEDGER_NAME, FETCHED_NAME, JOURNAL_NAME) or path.endswith(
+            PARTIAL_SUFFIXES
+        ):
+            return False
+        return re.match(self.covers, path) is not None
 
 
 def compute(stream: IO[bytes], size: int, algorithms: Iterable[Algorithm]) -> dict[Algorithm, Checksum]:
