@@ -34,6 +34,15 @@ SEVERITIES = {
     "errors": "error",
     "fatal": "fatal",
 }
+# fmt: off
+OLD_ARCHIVES = frozenset((
+    "acc-phys", "adap-org", "alg-geom", "ao-sci", "astro-ph", "atom-ph", "bayes-an", "chao-dyn",
+    "chem-ph", "cmp-lg", "comp-gas", "cond-mat", "cs", "dg-ga", "funct-an", "gr-qc", "hep-ex", "hep-lat",
+    "hep-ph", "hep-th", "math", "math-ph", "mtrl-th", "nlin", "nucl-ex", "nucl-th", "patt-sol",
+    "physics", "plasm-ph", "q-alg", "q-bio", "quant-ph", "solv-int", "supr-con",
+))
+# fmt: on
+"""Archives that identifiers of before 2007 begin with (https://arxiv.org/archive)."""
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
 _NEW_ID = re.compile(r"^(\d{2})(\d{2})\.(\d{4,5})(v\d{1,4})?$")
 _OLD_ID = re.compile(r"^([a-z-]+(?:\.[A-Z]{2})?)[/_]?(\d{2})(\d{2})(\d{3})(v\d{1,4})?$")
@@ -72,6 +81,23 @@ def parse_name(stem: str) -> Name:
     return Name(stem)
 
 
+def _stem(path: str) -> str:
+    return re.sub(r"\.x?html?$", "", path.rsplit("/", 1)[-1], flags=re.IGNORECASE)
+
+
+def _name(path: str) -> Name:
+    """Return what a page's path tells; identifiers of before 2007 may have their archive as a folder: ``hep-th/9901001.html``."""
+    stem = _stem(path)
+    archive = next(iter(path.split("/")[-2:-1]), "")
+    if stem[:7].isdecimal() and archive.partition(".")[0] in OLD_ARCHIVES:
+        stem = f"{archive}/{stem}"
+    return parse_name(stem)
+
+
+def _address(head: dict[str, Any]) -> str:
+    return f"https://arxiv.org/abs/{head['id']}" + (f"v{head['version']}" if head["version"] else "")
+
+
 def severity_of(path: str) -> str | None:
     """Return the severity that the folders or the archive's name in ``path`` tell, ``None`` where they do not."""
     for part in reversed(path.split("/")):
@@ -85,6 +111,8 @@ def _place(url: str) -> str:
     """Return the end of a page's path that belongs to the dump (``error/2404/2404.00001.html``), wherever the dump lies."""
     *folders, name = url.split("/")
     kept: list[str] = []
+    if folders and _name(url) != _name(name):  # hep-th/9901001.html
+        kept.append(folders.pop())
     while folders and (folders[-1].lower() in SEVERITIES or re.fullmatch(r"\d{4}", folders[-1])):
         kept.insert(0, folders.pop())
     return "/".join([*kept, name])
@@ -153,8 +181,7 @@ class Arxiv(FilteredCorpus):
             yield self._record(_place(url), {"page": url, "size": storage.size(url)})
 
     def _record(self, path: str, head: dict[str, Any]) -> Record:
-        stem = re.sub(r"\.x?html?$", "", path.rsplit("/", 1)[-1], flags=re.IGNORECASE)
-        name = parse_name(stem)
+        name = _name(path)
         identity = name.id or path
         told = {"id": identity, "version": name.version, "created": name.month, "path": path}
         return Record(identity, {**head, **told})
@@ -227,7 +254,7 @@ class Arxiv(FilteredCorpus):
         # Which of several versions a page was made of, only its name can tell.
         version = head["version"] or (1 if row.get("versions") == 1 else None)
         metadata: dict[str, Any] = {
-            "url": f"https://arxiv.org/abs/{head['id']}" + (f"v{version}" if head["version"] else ""),
+            "url": _address(head) if head["created"] else None,
             "license": row.get("license", arxiv_metadata.UNKNOWN_LICENCE),
             "license_url": row.get("license_url"),
             "version": version,

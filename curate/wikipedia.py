@@ -87,8 +87,9 @@ class Wikipedia(FilteredCorpus):
             if not isinstance(article, dict):
                 raise ValueError(f"an article is an object, this is a {type(article).__name__}")
             number, project = article["identifier"], _project(article)
-            if not isinstance(number, int | str) or number == "":
+            if not isinstance(number, int | str) or number == "" or isinstance(number, bool):
                 raise ValueError("identifier is neither number nor text")
+            _check(article)
         except RecursionError:
             return _damaged(where, "nested too deeply", content)
         except KeyError as error:
@@ -189,19 +190,50 @@ def _project(article: dict[str, Any]) -> str:
     return found if isinstance(found, str) and found else "wiki"
 
 
+_TEXTS = (
+    ("name", None),
+    ("url", None),
+    ("date_created", None),
+    ("date_modified", None),
+    ("in_language", "identifier"),
+    ("is_part_of", "identifier"),
+    ("main_entity", "identifier"),
+)
+"""Fields of an article, and within them, that are text where they are."""
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T.*)?")
+
+
+def _check(article: dict[str, Any]) -> None:
+    """Raise ``ValueError`` where what becomes metadata is not of its kind, so that a field is of one kind in all documents."""
+    for name, inner in _TEXTS:
+        value = article.get(name) if inner is None else _field(article, name, inner)
+        field = name if inner is None else f"{name}.{inner}"
+        if value is not None and not isinstance(value, str):
+            raise ValueError(f"{field} is no text but {str(value)[:40]!r}")
+        if value and name.startswith("date_") and not _DATE.fullmatch(value):
+            raise ValueError(f"{field} is no date in ISO 8601 but {value[:40]!r}")
+    revision = _field(article, "version", "identifier")
+    if revision is not None and (isinstance(revision, bool) or not re.fullmatch(r"\d{1,18}", str(revision))):
+        raise ValueError(f"version.identifier is no number but {str(revision)[:40]!r}")
+    licences = article.get("license")
+    if licences is not None and not (
+        isinstance(licences, list)
+        and all(isinstance(one, dict) for one in licences)
+        and all(
+            isinstance(one.get(key), str | None) for one in licences for key in ("identifier", "name", "url")
+        )
+    ):
+        raise ValueError(f"license is no list of licences but {str(licences)[:40]!r}")
+
+
 def _version(article: dict[str, Any]) -> list[Any]:
     """Return what orders the revisions of an article: revision number, then date."""
-    number = _field(article, "version", "identifier")
-    try:
-        revision = int(number)
-    except (TypeError, ValueError):
-        revision = 0
-    return [revision, str(article.get("date_modified") or "")]
+    return [int(_field(article, "version", "identifier") or 0), article.get("date_modified") or ""]
 
 
 def _metadata(article: dict[str, Any]) -> dict[str, Any]:
-    licences = article.get("license")
-    first = next((one for one in licences if isinstance(one, dict)), {}) if isinstance(licences, list) else {}
+    first = next(iter(article.get("license") or ()), {})
+    revision = _field(article, "version", "identifier")
     fields = {
         "url": article.get("url"),
         "license": first.get("identifier") or first.get("name") or "unknown",
@@ -209,7 +241,7 @@ def _metadata(article: dict[str, Any]) -> dict[str, Any]:
         "title": article.get("name"),
         "language": _field(article, "in_language", "identifier"),
         "project": _field(article, "is_part_of", "identifier"),
-        "revision": _field(article, "version", "identifier"),
+        "revision": None if revision is None else int(revision),
         "modified": article.get("date_modified"),
         "wikidata": _field(article, "main_entity", "identifier"),
     }

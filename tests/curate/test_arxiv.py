@@ -132,6 +132,31 @@ def test_hostile_members_are_counted_and_never_written(curate, tmp_path: Path) -
     assert {"path leaves the archive", "symbolic link", "compressed suspiciously well"} <= details
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_the_archive_of_an_old_identifier_may_be_a_folder(curate, tmp_path: Path, packed: bool) -> None:
+    pages = {
+        "no-problem/9901/hep-th/9901001.html": page("Strings"),
+        "no-problem/9901/math.AG/9901001v2.html": page("Varieties"),
+        "no-problem/9901/index.html": page("No paper"),
+        "no-problem/9901003.html": page("No archive"),
+    }
+    if packed:
+        dump = write_zip(tmp_path / "a.zip", pages)
+    else:
+        dump = tmp_path / "dump"
+        for name, content in pages.items():
+            (dump / name).parent.mkdir(parents=True, exist_ok=True)
+            (dump / name).write_text(content)
+    documents = curate("arxiv", dump).documents
+    assert {name: document.metadata.get("url") for name, document in documents.items()} == {
+        "hep-th/9901001": "https://arxiv.org/abs/hep-th/9901001",
+        "math.AG/9901001": "https://arxiv.org/abs/math.AG/9901001v2",
+        "index": None,
+        "9901003": None,
+    }
+    assert documents["hep-th/9901001"].metadata["path"].endswith("no-problem/9901/hep-th/9901001.html")
+
+
 def test_truncated_archive_is_an_input_error(curate, tmp_path: Path) -> None:
     path = write_zip(tmp_path / "a.zip", {f"x/2404.0000{n}.html": page(f"{n}") for n in range(4)})
     path.write_bytes(path.read_bytes()[:-40])

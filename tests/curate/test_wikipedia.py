@@ -64,6 +64,12 @@ def test_every_reason(curate, tmp_path: Path) -> None:
         b'{"identifier": 9, "name": "' + b"x" * 20_000 + b'"}\n',
         b"[" * 100_000 + b"\n",
         article(11, version={"identifier": float("inf")}),
+        article(12, name={"a": 1}),
+        article(13, url=["x"]),
+        article(14, date_modified="yesterday"),
+        article(15, version={"identifier": "x"}),
+        article(16, license="CC-BY-4.0"),
+        article(17, in_language={"identifier": 5}),
         b'{"identifier": 1e999}\n',
         article(10),
     ]
@@ -71,7 +77,7 @@ def test_every_reason(curate, tmp_path: Path) -> None:
     result = curate("wikipedia", tmp_path / "a.ndjson", "--max-document-bytes=10000", "--max-failures=1")
     assert result.code == 0
     assert result.dropped == {
-        "damaged record": 5,
+        "damaged record": 11,
         "hidden revision": 1,
         "no HTML": 1,
         "other namespace": 1,
@@ -80,13 +86,15 @@ def test_every_reason(curate, tmp_path: Path) -> None:
         "too short": 1,
     }
     assert sorted(result.documents) == ["enwiki:1", "enwiki:10"]
-    assert result.manifest.accounting.read == 14
+    assert result.manifest.accounting.read == 20
     damaged = {
         reject.id: reject.metadata["detail"]
         for reject in result.rejects
         if reject.metadata["reason"] == "damaged record"
     }
     assert damaged["a.ndjson:10"] == "the article has no identifier"
+    assert damaged["a.ndjson:16"] == "date_modified is no date in ISO 8601 but 'yesterday'"
+    assert damaged["a.ndjson:18"] == "license is no list of licences but 'CC-BY-4.0'"
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
