@@ -163,8 +163,12 @@ class ElementRules:
             text = "\n".join(wrap_paragraph(line, self.options["wrap_width"]) for line in text.split("\n"))
         return f" {text} " if "_inline" in tags else f"\n\n{text}\n\n" if text else ""
 
-    def convert_hN(self, n: int, el: Any, text: str, parent_tags: Any = None, **_: Any) -> str:  # noqa: N802
-        """A heading of level ``n``; beyond the sixth, of the sixth."""
+    def convert_hN(  # noqa: N802
+        self, n: int, el: Any, text: str, parent_tags: Any = None, convert_as_inline: bool = False, **_: Any
+    ) -> str:
+        """A heading of level ``n``; beyond the sixth, of the sixth. Its text where it stands in a heading or cell."""
+        if convert_as_inline or parent_tags is True or "_inline" in (parent_tags or ()):
+            return text or ""
         level = max(1, min(6, n))
         text = collapse((text or "").strip())
         if not text:
