@@ -255,7 +255,10 @@ PAGES: dict[str, tuple[int, Page]] = {
     # -- classes of the corpora
     "abstracts": (3_000, _times("", "<div class=ltx_abstract><p>a</p></div>")),
     "nested abstracts": (2_000, _times("", "<div class=ltx_abstract>a")),
-    "nested author names": (2_000, _times("<div class=ltx_authors>", "<span class=ltx_personname>a")),
+    "nested author names": (
+        2_000,
+        lambda n: "<div class=ltx_authors>" + "<span class=ltx_personname>a" * n + "</span>" * n + "</div>",
+    ),
     "250 author names, then text": (400, lambda n: "<div class=ltx_authors>" + "<span class=ltx_personname>" * 240 + "a<b>b</b> " * n + "</div>"),
     "names in pieces": (10_000, _times("<div class=ltx_authors><span class=ltx_personname>", "ab<!-- -->", "</span></div>")),
     "listing lines": (2_000, _times("<div class='ltx_listing ltx_lstlisting'>", "<div class=ltx_listingline>a</div>", "</div>")),

@@ -100,15 +100,19 @@ def _is_within(node: Node, name: str) -> bool:
 def _names_in(person: Node) -> str:
     """Return the line of names in ``.ltx_personname``: no marks or notes, and not the affiliations in the lines below."""
     lines: list[list[str]] = [[]]
+    left_out: dict[int, bool] = {person.mem_id: False}
     for part in person.traverse(include_text=True):
+        outer = part.parent
+        if outer is None or outer.mem_id not in left_out:
+            continue  # the person itself
         if part.tag not in ("-text", "br"):
+            left_out[part.mem_id] = (
+                left_out[outer.mem_id]
+                or part.tag in ("math", "sup", "cite")
+                or (part.is_element_node and "ltx_note" in (part.attributes.get("class") or ""))
+            )
             continue
-        parent = part.parent
-        while parent is not None and parent.mem_id != person.mem_id:
-            if parent.tag in ("math", "sup", "cite") or "ltx_note" in (parent.attributes.get("class") or ""):
-                break
-            parent = parent.parent
-        if parent is None or parent.mem_id != person.mem_id:
+        if left_out[outer.mem_id]:
             continue
         if part.tag == "-text":
             lines[-1].append(part.text_content or "")
