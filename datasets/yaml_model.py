@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+import yaml
 from pydantic import BaseModel, ValidationError
 
-from tootsie.datasets.errors import SpecError
+from tootsie.datasets.errors import SpecError, shorten
 from tootsie.datasets.yaml_source import Path, YamlSource
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -65,7 +67,7 @@ def _explain(
     first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     path = _yaml_path(first["loc"], source.content)
     kind, value = first["type"], first["input"]
-    shown = value if isinstance(value, str | int | float | bool) or value is None else None
+    shown = value if isinstance(value, str | int | float | bool) or value is None else _compact(value)
     if kind == "extra_forbidden":
         known = _keys_at(model, path[:-1])
         return source.error(f"unknown key {path[-1]!r}", path, remedy=nearest(str(path[-1]), known))
@@ -74,14 +76,49 @@ def _explain(
             "this key is required", path, remedy=remedies.get(str(path[-1]), see or "It has no default")
         )
     message = first["msg"].removeprefix("Value error, ")
+    remedy = remedies.get(str(path[-1]) if path else "", _ADVICE.get(kind) or see or None)
     if kind == "value_error":
-        return source.error(message, path, shown)
+        return source.error(message, path, shown, see or None)
     message = message[:1].lower() + message[1:]
     if kind in ("model_type", "dict_type"):
         message = "keys and values are needed here"
     if kind == "string_pattern_mismatch":
         message = "a name has letters, digits and _ . + - / only"
-    return source.error(message, path, "null" if value is None else shown)
+    bounds = first.get("ctx", {})
+    if kind in _BOUNDS:
+        remedy = _BOUNDS[kind].format(*bounds.values())
+    if kind == "enum" and isinstance(value, str):
+        remedy = nearest(value, [name.strip("'") for name in re.split(", | or ", str(bounds["expected"]))])
+    return source.error(message, path, "null" if value is None else shown, remedy)
+
+
+_BOUNDS = {
+    "greater_than": "Write a number above {0}",
+    "greater_than_equal": "Write {0} or a number above it",
+    "less_than": "Write a number below {0}",
+    "less_than_equal": "Write {0} or a number below it",
+}
+_ADVICE = {
+    "int_type": "Write a whole number, without quotes or unit",
+    "int_from_float": "Write a whole number",
+    "float_type": "Write a number, without quotes or unit",
+    "finite_number": "Write a finite number",
+    "string_type": "Write text; quote it where it looks like a number",
+    "bool_type": "Write true or false",
+    "model_type": "Write them indented below, or in braces: {key: value}",
+    "dict_type": "Write them indented below, or in braces: {key: value}",
+    "list_type": "Write a list: one '- …' a line, or [a, b]",
+    "too_short": "Write at least one",
+    "string_too_short": "Write something, or leave the key out",
+    "string_too_long": "Make it shorter",
+    "string_pattern_mismatch": "Rename it",
+}
+
+
+def _compact(value: Any) -> str:
+    """Return nested data on one short line, as YAML would have it in braces."""
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6)
+    return shorten(" ".join(text.split()), 150)
 
 
 def _yaml_path(location: tuple[int | str, ...], content: Any) -> Path:

@@ -47,7 +47,8 @@ class YamlSource:
         known = path
         while known and known not in self.lines:
             known = known[:-1]
-        line = self.lines.get(known)
+        # What is missing at the top is told at the top.
+        line = self.lines.get(known) if known else min(self.lines.values(), default=None)
         where = f"{self.url}:{line}" if line is not None else self.url
         return SpecError(problem, file=where, field=dotted(path) or None, value=value, remedy=remedy)
 
@@ -95,9 +96,17 @@ def parse_yaml(content: bytes, url: str) -> YamlSource:
         if "nesting depth" in (error.problem or ""):
             # libyaml reads ahead, and has a limit of its own.
             raise _too_deep(where) from None
-        raise SpecError(f"not valid YAML: {error.problem or error.context}", file=where) from None
+        line = text.splitlines()[mark.line].strip() if mark and mark.line < len(text.splitlines()) else None
+        raise SpecError(
+            f"not valid YAML: {error.problem or error.context}",
+            file=where,
+            value=line or None,
+            remedy="Indent with spaces, close what is opened, and quote text that has ': ', '#' or brackets in it",
+        ) from None
     except yaml.YAMLError as error:
-        raise SpecError("not valid YAML", file=url, value=" ".join(str(error).split())) from None
+        raise SpecError(
+            "not valid YAML", file=url, value=" ".join(str(error).split()), remedy="Remove what is no text"
+        ) from None
     if root is None:
         raise SpecError("the file is empty", file=url, remedy="The pages in docs have examples")
     builder = _Builder(url)

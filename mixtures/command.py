@@ -31,7 +31,7 @@ def compile_command(
 ) -> None:
     """Compile a YAML spec and the ledgers of its caches into a plan."""
     from tootsie.mixtures.compiler import compile_in_full, refuse_other_file
-    from tootsie.mixtures.preflight.check import preflight, refusals
+    from tootsie.mixtures.preflight.check import preflight, refusal
     from tootsie.mixtures.preflight.checks import CHECKS
 
     if not dry_run:
@@ -39,9 +39,9 @@ def compile_command(
     compiled = compile_in_full(spec)
     plan = compiled.plan
     findings = preflight(compiled, CHECKS)
-    refused = refusals(findings)
-    if refused:
-        _refuse(spec, findings)
+    refused = refusal(compiled, findings)
+    if refused is not None:
+        raise refused
     if seed is not None:
         plan = plan.model_copy(update={"seed": seed}).sealed()
     if not dry_run:
@@ -217,21 +217,6 @@ def audit_command(
         print_audit(audit)
     if audit.first_deviation is not None:
         raise typer.Exit(1)
-
-
-def _refuse(spec: str, findings: Any) -> None:
-    from tootsie.datasets.errors import SpecError
-    from tootsie.mixtures.preflight.check import refusals
-
-    refused = refusals(findings)
-    first = refused[0]
-    more = f" ({len(refused) - 1} more: tootsie mix preflight {spec})" if len(refused) > 1 else ""
-    raise SpecError(
-        f"{first.subject} {first.message}",
-        file=spec,
-        field=first.check,
-        remedy=f"Mend it, or write 'acknowledge: {{{first.check}/{first.subject}: why it is meant}}'{more}",
-    )
 
 
 def _print_json(value: Any) -> None:

@@ -79,7 +79,10 @@ def _load_base(url: str, above: tuple[str, ...]) -> Plan:
         return Plan.load(url)
     if len(above) > MAX_BRANCHES:
         raise SpecError(
-            "specs branch off one another in a circle, or too deeply", file=url, value=" ← ".join(above[:4])
+            "specs branch off one another in a circle, or too deeply",
+            file=url,
+            value=" ← ".join(above[:4]),
+            remedy="Break the circle: let the first of them stand on its own",
         )
     return compile_in_full(url, above).plan
 
@@ -178,7 +181,7 @@ class _Compiler:
             return asked_shares(mixture, self.spec, caches, resolved)
         except ValueError as error:
             raise self.source.error(
-                str(error), ("mixtures", mixture), remedy="See docs/mixtures.md, Shares"
+                str(error), ("mixtures", mixture), mixture, remedy="See docs/mixtures.md, Shares"
             ) from None
 
     def begin_with(self, base: Plan) -> Branch:
@@ -394,7 +397,8 @@ class _Compiler:
             raise self.source.error(
                 f"the phase has {length} sequences, fewer than the {len(asked)} datasets that it draws from",
                 at,
-                remedy="Make it longer, or leave datasets out",
+                length,
+                "Make it longer, or leave datasets out",
             )
         return phase_sequences(asked, length, self._owed)
 

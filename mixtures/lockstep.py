@@ -114,9 +114,9 @@ def _next_units(
         return done * length // count - start, after - start, remainder
     release, after, remainder = (np.empty(shape, dtype=np.int64) for _ in range(3))
     for member, n in enumerate(counts):
-        for lane, start in enumerate(base):
-            done = drawn[lane][member]
-            release[member, lane] = done * length // n - start
-            quotient, remainder[member, lane] = divmod((done + 1) * length, n)
-            after[member, lane] = quotient - start
+        for lane, first in enumerate(base):
+            units = drawn[lane][member]
+            release[member, lane] = units * length // n - first
+            quotient, remainder[member, lane] = divmod((units + 1) * length, n)
+            after[member, lane] = quotient - first
     return release, after, remainder

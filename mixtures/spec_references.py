@@ -97,10 +97,13 @@ def _check_transition(first: bool, index: int, phase: PhaseSpec, spec: Spec, sou
     at: Path = ("phases", index, "transition")
     through = phase.transition.through
     if first:
-        raise source.error("the first phase has no mixture to come from", at, remedy="Remove it")
+        raise source.error("the first phase has no mixture to come from", at, phase.name, "Remove it")
     if phase.mixture is None:
         raise source.error(
-            "the phase keeps its mixture, so there is nothing to go over to", at, remedy="Name its 'mixture'"
+            "the phase keeps its mixture, so there is nothing to go over to",
+            at,
+            phase.name,
+            "Name its 'mixture'",
         )
     if through is not None and through not in spec.mixtures:
         raise source.error("no such mixture", (*at, "through"), through, nearest(through, spec.mixtures))

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tootsie.datasets.errors import SpecError
 from tootsie.datasets.yaml_model import nearest
+from tootsie.datasets.yaml_source import Path
 from tootsie.mixtures.compiler import Compiled
 
 
@@ -90,10 +92,33 @@ def preflight(compiled: Compiled, checks: Iterable[Check]) -> list[Finding]:
             raise compiled.source.error(
                 "nothing of this kind was found, so there is nothing to acknowledge",
                 ("acknowledge", key),
-                remedy="Remove the line: an old excuse would hide a new mistake",
+                key,
+                "Remove the line: an old excuse would hide a new mistake",
             )
     order = list(Severity)
     return sorted(findings, key=lambda finding: order.index(finding.severity))
+
+
+def refusal(compiled: Compiled, findings: Iterable[Finding]) -> SpecError | None:
+    """Return the error to raise where there are refusals: the first of them, at the line that it is about."""
+    refused = refusals(findings)
+    if not refused:
+        return None
+    first = refused[0]
+    url = compiled.source.url
+    more = f" ({len(refused) - 1} more: tootsie mix preflight {url})" if len(refused) > 1 else ""
+    phases = {phase.name: number for number, phase in enumerate(compiled.spec.phases)}
+    places: list[Path] = [("mixtures", first.subject), ("datasets", first.subject)]
+    if first.subject in phases:
+        places.insert(0, ("phases", phases[first.subject]))
+    place = next((place for place in places if place in compiled.source.lines), ())
+    where = compiled.source.error("", place).file
+    return SpecError(
+        f"{first.subject} {first.message}",
+        file=where,
+        field=first.check,
+        remedy=f"Mend it, or write 'acknowledge: {{{first.check}/{first.subject}: why it is meant}}'{more}",
+    )
 
 
 def refusals(findings: Iterable[Finding]) -> list[Finding]:

@@ -52,6 +52,21 @@ def measured(
     return measured_cache(f"tokens/{name}", ledger_of(name, [shard], **changes), digest)
 
 
+def write_ledger(
+    folder: Path, name: str, tokens: int, split: str = "train", fingerprint: str = "ab" * 32
+) -> None:
+    """The ledger of a cache that has no shards."""
+    shard = ShardEntry(
+        path="shards/00000-of-00001.arrow",
+        documents=10,
+        tokens=tokens,
+        bytes=4 * tokens,
+        size=1,
+        xxh3_128="0" * 32,
+    )
+    save_ledger(str(folder / name), ledger_of(name, [shard], split=split, tokenizer=identity(fingerprint)))
+
+
 def write_cache(folder: Path, name: str, lengths: Sequence[int], shards: int = 1) -> str:
     """A real cache; document d of dataset `name` has the id `name-d`, token t of the dataset is 1 + t % 900."""
     entries, at = [], 0
@@ -138,6 +153,11 @@ def _measured() -> Callable[..., Measured]:
 @pytest.fixture(scope="session", name="write_cache")
 def _write_cache() -> Callable[..., str]:
     return write_cache
+
+
+@pytest.fixture(scope="session", name="write_ledger")
+def _write_ledger() -> Callable[..., None]:
+    return write_ledger
 
 
 @pytest.fixture(scope="session", name="compiled")
