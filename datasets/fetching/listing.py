@@ -32,6 +32,8 @@ from tootsie.datasets.inventory import (
 from tootsie.datasets.manifest import MANIFEST_NAME
 
 _NUMBERED = re.compile(r"(?P<head>.*?)(?P<number>\d+)(?P<of>[-_]of[-_])(?P<total>\d+)(?P<tail>.*)", re.DOTALL)
+MAX_NAME = 230
+"""Bytes of a file's name; with ``.partial.json`` and the like it must stay below the 255 of common file systems."""
 MAX_TOTAL = 10_000_000
 """Shards that a name may say there are."""
 
@@ -240,6 +242,8 @@ def _whole(source: str, files: Iterable[RemoteFile], *, numbered: bool) -> Listi
             continue
         fault = path_fault(file.path) or ("two files for one path" if file.path in found else None)
         fault = fault or ("the name of an unfinished file" if file.path.endswith(PARTIAL_SUFFIXES) else None)
+        if len(file.path.rsplit("/", 1)[-1].encode()) > MAX_NAME:
+            fault = f"a name of more than {MAX_NAME} bytes"
         if fault:
             raise InputError(
                 fault,
@@ -262,8 +266,10 @@ def _whole(source: str, files: Iterable[RemoteFile], *, numbered: bool) -> Listi
 
 
 def _check_numbered(source: str, paths: Iterable[str]) -> None:
+    """Check that of files and folders called ``x-00003-of-00010`` all ten are there."""
     groups: dict[tuple[str, str, str, str], set[int]] = {}
-    for path in paths:
+    names = {path.rsplit("/", level)[0] for path in paths for level in range(path.count("/") + 1)}
+    for path in names:
         folder, _, name = path.rpartition("/")
         if match := _NUMBERED.fullmatch(name):
             key = f"{folder}/{match['head']}", match["of"], match["total"], match["tail"]

@@ -103,7 +103,9 @@ def open_http(file: RemoteFile, offset: int, identity: str | None) -> Iterator[O
         if error.code == 416:  # the file is shorter than what is there of it
             raise TroubleError("the server has no such range") from None
         raise TroubleError(f"the server answers {error.code} {error.reason}") from None
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (http.client.InvalidURL, ValueError) as error:
+        raise SpecError("not a URL that can be asked for", file=file.url, value=str(error)) from None
+    except (OSError, http.client.HTTPException) as error:
         raise TroubleError(f"no connection: {getattr(error, 'reason', error)}") from None
     with response:
         yield _answered(response, offset)

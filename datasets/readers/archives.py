@@ -75,7 +75,8 @@ def zip_members(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Member
         infos = [info for info in archive.infolist() if not info.is_dir()]
         _check_count(len(infos), name, limits)
         total = sum(info.file_size for info in infos)
-        _check_ratio(total, sum(info.compress_size for info in infos), name, limits)
+        # Members may overlap: what is stored is the archive's size, not the sum of theirs.
+        _check_ratio(total, stream.seek(0, io.SEEK_END), name, limits)
         for info in infos:
             _check_name(info.orig_filename, name)
             if info.flag_bits & 0x1:

@@ -13,7 +13,7 @@ from typing import IO, Any
 from tootsie.datasets.errors import InputError
 from tootsie.datasets.readers.record import Limits, Record
 
-ROWS = 1024
+ROWS = 256
 """Most rows that are turned into Python objects at a time."""
 
 
@@ -43,6 +43,12 @@ def read_parquet(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Recor
             seen = 0
             for batch in file.iter_batches(batch_size=size, row_groups=[group], use_threads=False):
                 seen += batch.num_rows
+                if batch.nbytes > 16 * limits.record_bytes:  # a long value, stored once and repeated
+                    raise InputError(
+                        f"{batch.num_rows:,} rows of {batch.nbytes:,} bytes",
+                        file=name,
+                        remedy="Do not trust it, or write it again with smaller values",
+                    )
                 for fields in batch.to_pylist():
                     yield Record(name, number, fields)
                     number += 1

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from tootsie.datasets import compression, storage
-from tootsie.datasets.compression import Compression, decompressed
+from tootsie.datasets.compression import RATIO_FREE, Compression, decompressed
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import InputError, shorten
 from tootsie.datasets.readers import columnar, json_records, warc, xml_rows
@@ -41,7 +41,9 @@ def read_records(url: str, limits: Limits = LIMITS) -> Iterator[Record]:
       SpecError: its file system needs a package that is not installed; the message names it.
     """
     with storage.open_binary(url) as raw:
-        yield from _records(raw, url, limits, limits.depth, None)
+        yield from _records(
+            raw, url, _Visit(limits, getattr(raw, "size", None) or storage.size(url)), 0, None
+        )
 
 
 def read_documents(
@@ -63,16 +65,40 @@ def read_documents(
         yield to_document(record, text_key, source, id_key)
 
 
-def _records(raw: IO[bytes], name: str, limits: Limits, depth: int, member: str | None) -> Iterator[Record]:
+class _Visit:
+    """One file being read, with all that is within it."""
+
+    def __init__(self, limits: Limits, stored: int) -> None:
+        self.limits = limits
+        self._most = max(RATIO_FREE, limits.ratio * stored)
+        self._stored = stored
+        self._unpacked = 0
+
+    def unpacked(self, count: int, name: str) -> None:
+        """Count bytes that came out of a compression or an archive.
+
+        Raises:
+          InputError: they are more than data would give.
+        """
+        self._unpacked += count
+        if self._unpacked > self._most:
+            raise InputError(
+                f"{self._stored:,} bytes that unpack to more than {self._unpacked:,} are no data",
+                file=name,
+                remedy="Fetch it again, or do not trust it",
+            )
+
+
+def _records(raw: IO[bytes], name: str, visit: _Visit, depth: int, member: str | None) -> Iterator[Record]:
     """Yield the records of a stream that is not yet decompressed; ``member`` is its name in an archive."""
-    if depth < 0:
+    if depth > visit.limits.depth:
         raise InputError(
-            f"archives and compressions within one another, more than {limits.depth} deep",
+            f"archives and compressions within one another, more than {visit.limits.depth} deep",
             file=name,
             remedy="Unpack it first",
         )
     kind, plain = compression.by_name(long_name(name))
-    head, stream = _headed(raw)
+    head, stream = _headed(raw, name, visit if member is not None else None)
     found = compression.by_content(head)
     if kind is not Compression.NONE and found is not kind:
         raise InputError(
@@ -82,24 +108,20 @@ def _records(raw: IO[bytes], name: str, limits: Limits, depth: int, member: str 
             remedy="Fetch it again (a page of an error may have been stored), or rename it",
         )
     if found is not Compression.NONE and (kind is found or by_name(plain) is None):
-        with decompressed(stream, found, name, limits.ratio) as content:
-            yield from _plain(content, name, plain, limits, depth, member)
+        with decompressed(stream, found, name) as content:
+            yield from _plain(content, name, plain, visit, depth, member, packed=True)
         return
-    yield from _plain(stream, name, plain, limits, depth, member)
+    yield from _plain(stream, name, plain, visit, depth, member, packed=False)
 
 
 def _plain(
-    raw: IO[bytes],
-    name: str,
-    plain: str,
-    limits: Limits,
-    depth: int,
-    member: str | None,
+    raw: IO[bytes], name: str, plain: str, visit: _Visit, depth: int, member: str | None, *, packed: bool
 ) -> Iterator[Record]:
     """Yield the records of a stream that is decompressed, unless it is so twice."""
-    head, content = _headed(raw)
+    limits = visit.limits
+    head, content = _headed(raw, name, visit if packed else None)
     if compression.by_content(head) is not Compression.NONE and by_name(plain) is None:
-        yield from _records(content, plain, limits, depth - 1, member)
+        yield from _records(content, plain, visit, depth + 1, member)
         return
     try:
         form = detect(head, plain)
@@ -125,18 +147,20 @@ def _plain(
             yield from READERS[form](source, name, limits)
             return
         for inner, inside in MEMBERS[form.value](source, name, limits):
-            yield from _records(inside, f"{name}/{inner}", limits, depth - 1, inner)
+            yield from _records(inside, f"{name}/{inner}", visit, depth + 1, inner)
 
 
-def _headed(raw: IO[bytes]) -> tuple[bytes, io.BufferedReader]:
-    """Return the first bytes of a stream, and the stream from its beginning."""
+def _headed(raw: IO[bytes], name: str, visit: _Visit | None) -> tuple[bytes, io.BufferedReader]:
+    """Return the first bytes of a stream, and the stream from its beginning, counted where ``visit`` is given."""
     head = b""
     while len(head) < HEAD and (chunk := raw.read(HEAD - len(head))):
         head += chunk
     if _seekable(raw):
         raw.seek(0)
-        return head, raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(_Raw(b"", raw), 2**17)
-    return head, io.BufferedReader(_Raw(head, raw), 2**17)
+        return head, raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(
+            _Raw(b"", raw, name, visit), 2**17
+        )
+    return head, io.BufferedReader(_Raw(head, raw, name, visit), 2**17)
 
 
 def _seekable(stream: IO[bytes]) -> bool:
@@ -146,9 +170,11 @@ def _seekable(stream: IO[bytes]) -> bool:
 class _Raw(io.RawIOBase):
     """What was read of a stream already, and the rest of it; whatever a file system or archive gave that reads."""
 
-    def __init__(self, head: bytes, stream: Any) -> None:
+    def __init__(self, head: bytes, stream: Any, name: str, visit: _Visit | None) -> None:
         self._head = head
         self._stream = stream
+        self._name = name
+        self._visit = visit
 
     def readable(self) -> bool:
         return True
@@ -166,6 +192,8 @@ class _Raw(io.RawIOBase):
         chunk, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
         chunk = chunk or self._stream.read(len(buffer))
         buffer[: len(chunk)] = chunk
+        if self._visit is not None:
+            self._visit.unpacked(len(chunk), self._name)
         return len(chunk)
 
 

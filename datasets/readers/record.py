@@ -28,7 +28,7 @@ class Limits:
     record_bytes: int = 2**28
     """Longest line, row, payload or whole JSON object; memory stays within a few times of it."""
     ratio: int = 2000
-    """Unpacked over stored bytes, beyond 256 MiB, of a compressed stream or an archive."""
+    """Unpacked over stored bytes, beyond 256 MiB: of a file with all that is within it, and of each archive."""
     depth: int = 4
     """Archives and compressions within one another."""
     spooled_bytes: int = 2**36

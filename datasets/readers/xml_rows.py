@@ -10,7 +10,7 @@ from tootsie.datasets.errors import InputError
 from tootsie.datasets.readers.record import Limits, Record
 
 CHUNK = 2**16
-"""Bytes parsed at a time."""
+"""Bytes parsed at a time, at least."""
 
 
 def read_rows(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Record]:
@@ -55,10 +55,11 @@ def read_rows(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Record]:
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler, parser.EntityDeclHandler = text, entity
-    read = 0
+    read = pending = 0
     try:
         while True:
-            chunk = stream.read(CHUNK)
+            # Expat before 2.6 begins an unfinished tag again with each piece: doubling them keeps the time linear.
+            chunk = stream.read(max(CHUNK, pending))
             read += len(chunk)
             try:
                 parser.Parse(chunk, not chunk)
@@ -76,7 +77,8 @@ def read_rows(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Record]:
             rows.clear()
             if not chunk:
                 return
-            if read - max(parser.CurrentByteIndex, 0) > limits.record_bytes + CHUNK:
+            pending = read - max(parser.CurrentByteIndex, 0)
+            if pending > limits.record_bytes + CHUNK:
                 raise fail(f"a row of more than {limits.record_bytes:,} bytes", "Is this a data dump?")
     finally:
         # They know the parser, which knows them: else it would wait for the collector.

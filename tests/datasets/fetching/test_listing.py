@@ -58,6 +58,15 @@ def test_shards_that_say_how_many_they_are(tmp_path: Path, first: int) -> None:
     assert len(paths(folder / "*-0000[0-3]-*.parquet")) == 4 - first, "who asks for some gets some"
 
 
+def test_folders_that_say_how_many_they_are(tmp_path: Path) -> None:
+    folders = [f"global-shard_{g:02}_of_10/local-shard_{n}_of_3" for g in range(1, 11) for n in range(3)]
+    folder = make(tmp_path / "s", *(f"{name}/shard_0.jsonl" for name in folders))
+    assert len(paths(folder)) == 30
+    (folder / folders[7] / "shard_0.jsonl").unlink()
+    with pytest.raises(ArtefactError, match=r"2 of 3 shards.*global-shard_03_of_10/local-shard_1_of_3"):
+        paths(folder)
+
+
 def test_a_list_in_the_folder_must_be_all_there(tmp_path: Path) -> None:
     folder = make(tmp_path / "s", "a", "b")
     lines = [{"path": name, "size": 1, "sha256": hashlib.sha256(name.encode()).hexdigest()} for name in "ab"]

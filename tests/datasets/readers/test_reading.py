@@ -259,6 +259,15 @@ def test_bombs(tmp_path: Path) -> None:
         list(read_records(str(path), Limits(ratio=100)))
 
 
+def test_bombs_within_an_archive_are_counted_together(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    inner = gzip.compress((b" " * (2**20 - 1) + b"\n") * 16)
+    pack_zip(path, {f"{n}.jsonl.gz": inner for n in range(20)})
+    with pytest.raises(InputError, match="are no data"):
+        list(read_records(str(path), Limits(ratio=100)))
+    assert list(read_records(str(path))) == []
+
+
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     row = json.dumps({"text": "x" * 1000}).encode()
     path = tmp_path / "a.json"
