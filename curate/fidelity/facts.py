@@ -18,7 +18,7 @@ _SPACE = re.compile(r"[\s\u200b\ufeff]+")
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORDS = re.compile(rf"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}_])\w)+|[^\w\s]|_")
 _CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*\r?\n[ \t]*")
-_ZERO_WIDTH = dict.fromkeys((0x200B, 0xFEFF))
+_ZERO_WIDTH = dict.fromkeys((0x00AD, 0x200B, 0xFEFF))
 _NORM = re.compile(r"\\Vert(?![A-Za-z]) ?")
 
 Grid = tuple[tuple[tuple[int, str], ...], ...]
@@ -87,7 +87,7 @@ def clean(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the words and symbols of running text; formulas, code and zero-width spaces left out, an ideograph is a word."""
+    """Return the words and symbols of running text, without formulas, code and what has no width; an ideograph is a word."""
     return _WORDS.findall(_SPANS.sub(" ", text).translate(_ZERO_WIDTH))
 
 

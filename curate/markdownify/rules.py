@@ -42,6 +42,7 @@ _ALL = frozenset(Profile)
 _MATH = _ALL - {Profile.ARXIV}
 _ARXIV = frozenset({Profile.ARXIV})
 _WIKIPEDIA = frozenset({Profile.WIKIPEDIA})
+_CORPORA = _ALL - {Profile.WEB}
 _STACKEXCHANGE = frozenset({Profile.STACKEXCHANGE})
 _K, _R, _A, _D = Effect.KEPT, Effect.REWRITTEN, Effect.ASIDE, Effect.DROPPED
 _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
@@ -162,6 +163,7 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("snippet_results_dropped", _D, _STACKEXCHANGE, "The place where a snippet would run."),
     ("duplicate_notices_dropped", _D, _STACKEXCHANGE, "A notice that a question is a duplicate or closed."),
     # repairs of the input
+    ("soft_hyphens_removed", _R, _CORPORA, "Hints where a word may be broken, in running text."),
     ("ends_recovered", _K, _ALL, "An end that a comment, script, quotation mark or hidden element left open took: kept."),
     ("elements_too_deep", _K, _ALL, "An element beyond max_depth: unwrapped, its text stays."),
     ("invalid_characters_replaced", _R, _ALL, "Bytes that are no text in the page's encoding, as U+FFFD."),

@@ -166,6 +166,11 @@ class Serializer:
     def _prose(self, text: str) -> None:
         if "\n" in text or "  " in text or "\t" in text or "\r" in text or "\f" in text:
             text = collapse(text)
+        if "\u00ad" in text and not self._exact:  # Where a word may be broken, which no reader sees.
+            self.counters["soft_hyphens_removed"] += text.count("\u00ad")
+            text = text.replace("\u00ad", "")
+            if not text:
+                return
         if self._gap is not None:
             text = self._close_gap(text)
         if self.space and text[0] == " ":

@@ -392,3 +392,12 @@ def test_unknown_options_are_named(options: dict[str, str], message: str) -> Non
 def test_long_pages_are_refused() -> None:
     with pytest.raises(InputError, match="longer than 10 characters"):
         convert("x" * 11, limits=Limits(max_bytes=10))
+
+
+@pytest.mark.parametrize("profile", ["arxiv", "wikipedia", "stackexchange"])
+def test_soft_hyphens_go_from_the_text_of_corpora_but_not_from_code(profile: str) -> None:
+    html = "<p>Nieder&shy;kirch\u00adner <b>&shy;</b>a&shy;</p><pre>a\u00adb</pre>"
+    result = convert(html, profile=profile)
+    assert result.markdown == "Niederkirchner a\n\n```\na\u00adb\n```\n"
+    assert result.counters["soft_hyphens_removed"] == 4
+    assert "\u00ad" in convert(html, profile="web").markdown.split("```")[0]
