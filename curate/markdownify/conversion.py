@@ -201,11 +201,7 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
         if parser.root is not None and loses_its_end(html, parser.root):
             flat, _ = nesting.flatten(html, limits.max_depth, unwrap=True)
             rewritten = LexborHTMLParser(flat.encode())
-            if (
-                rewritten.root is not None
-                and last_word(flat) == last_word(html)
-                and not loses_its_end(flat, rewritten.root)
-            ):
+            if rewritten.root is not None and not loses_its_end(flat, rewritten.root, last_word(html)):
                 html, parser = flat, rewritten
                 serializer.counters["ends_recovered"] += 1
     root = parser.root

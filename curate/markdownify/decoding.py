@@ -9,7 +9,21 @@ import codecs
 import re
 from dataclasses import dataclass
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
+)  # fmt: skip
+_UNMARKED = (
+    (b"<\0\0\0", "utf-32-le"),
+    (b"\0\0\0<", "utf-32-be"),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
+)
+"""How a page in a wide encoding begins that has no byte order mark."""
+_NO_CHARSETS = frozenset(
+    ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7", "mbcs", "oem")
+)
+"""Codecs of Python that no page is written in: some refuse to replace what they cannot read."""
 _DECLARED = re.compile(
     rb"""<meta[^>]{0,400}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})|<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.:-]{2,40})""",
     re.IGNORECASE,
@@ -55,6 +69,9 @@ def decode(source: str | bytes, charset: str | None = None) -> Decoded:
     for bom, encoding in _BOMS:
         if source.startswith(bom):
             return _decode_as(source[len(bom) :], encoding)
+    for start, encoding in _UNMARKED:
+        if source.startswith(start):
+            return _decode_as(source, encoding)
     for label in (charset, _declared(source)):
         codec = _codec(label)
         if codec is None:
@@ -87,7 +104,7 @@ def _codec(label: str | None) -> str | None:
         info = codecs.lookup(name)
     except (LookupError, ValueError):
         return None
-    return info.name if info._is_text_encoding else None
+    return info.name if info._is_text_encoding and info.name not in _NO_CHARSETS else None
 
 
 def _decode_as(source: bytes, encoding: str) -> Decoded:

@@ -29,7 +29,7 @@ def join_split_formulas(root: Any) -> int:
     joined = 0
     for node in [node for node in root.css("em, i, strong, b, br, a") if node.prev is not None]:
         before = node.prev
-        if before.tag != "-text" or node.parent is None:
+        if before is None or before.tag != "-text" or node.parent is None:
             continue
         text = before.text_content or ""
         start = _unclosed(text)
@@ -38,10 +38,15 @@ def join_split_formulas(root: Any) -> int:
         ahead = _ahead(before, text, start)
         if ahead is None:
             continue
-        whole, consumed = ahead
-        for gone in consumed:
+        whole, end, consumed = ahead
+        # What follows the formula stays apart: a text that grew with each would be read again for each.
+        for gone in consumed[:-1]:
             gone.remove()
-        before.replace_with(whole)
+        if end < len(whole):
+            consumed[-1].replace_with(whole[end:])
+        else:
+            consumed[-1].remove()
+        before.replace_with(whole[:end])
         joined += 1
     return joined
 
@@ -58,8 +63,8 @@ def _unclosed(text: str) -> int:
     return len(text) - len(last) + openers[0].start() if openers else -1
 
 
-def _ahead(before: Any, text: str, start: int) -> tuple[str, list[Any]] | None:
-    """Return the text with its formula whole, and the nodes behind it that have become part of it."""
+def _ahead(before: Any, text: str, start: int) -> tuple[str, int, list[Any]] | None:
+    """Return the text with its formula whole, where that ends, and the nodes behind it that have become part of it."""
     source, bare = [text], [text]
     length = len(text) - start
     consumed: list[Any] = []
@@ -76,9 +81,14 @@ def _ahead(before: Any, text: str, start: int) -> tuple[str, list[Any]] | None:
         length += len(piece)
         if node.tag == "-text" and closer in piece:
             attempts += 1
-            if _first_formula("".join(source)[start:]):
-                evidence = _first_formula("".join(bare)[start:])
-                return ("".join(source), consumed) if _is_formula(evidence) else None
+            whole = "".join(source)
+            formula = _first_formula(whole[start:])
+            if formula:
+                if not _is_formula(_first_formula("".join(bare)[start:])):
+                    return None
+                if closer.startswith("\\end"):  # part of its own formula
+                    return whole, start + len(formula), consumed
+                return whole, start + len(formula) + 2 * len(closer), consumed
             if attempts == MAX_ATTEMPTS:
                 return None
         node = node.next

@@ -15,17 +15,23 @@ from tootsie.curate.markdownify.nesting import COMMENT_END, NOT_READ
 _NO_TEXT = re.compile(r"<[^<>]*>|&#?\w+;")
 _TAIL = 2000
 """Characters at the end of a page among which its last word is looked for."""
-_STEPS = 200
+_STEPS = 1000
 """Nodes at the end of a tree among which its last text is looked for."""
 _HIDDEN = frozenset(("hidden", "style"))
 
 
-def loses_its_end(html: str, root: Any) -> bool:
-    """Return whether the end of the page ``html``, parsed as ``root``, may be part of something that does not end."""
+def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
+    """Return whether the end of a page may be part of something that does not end.
+
+    Args:
+      html: its source.
+      root: what that was parsed to.
+      word: its last word, when that is known.
+    """
     comment = html.rfind("<!--")
     if comment >= 0 and COMMENT_END.search(html, comment + 2) is None:
         return True
-    word = last_word(html)
+    word = word or last_word(html)
     if word is None:
         return False
     leaf = _last_text(root)
