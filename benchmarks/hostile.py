@@ -62,7 +62,11 @@ def measure(page: str | bytes, case: str) -> tuple[float, int, bool]:
         markdown = MarkdownConverter(wrap=True, escape_misc=True, bullets="*").convert(page)
     else:
         markdown = convert(page, **CASES[case]).markdown
-    return time.process_time() - started, len(markdown.encode("utf-8", "replace")), SENTINEL in markdown
+    return (
+        time.process_time() - started,
+        len(markdown.encode("utf-8", "replace")),
+        SENTINEL in " ".join(markdown.split()),
+    )
 
 
 def _child(connection: Any, name: str, count: int, case: str) -> None:

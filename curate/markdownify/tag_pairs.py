@@ -98,9 +98,14 @@ def hidden_ends(
     quote = (last == ord('"')) & ~_BEFORE_VALUE[codes[first - 2]]
     apostrophes = (codes == ord("'")).nonzero()[0]
     plain = quote & (np.searchsorted(apostrophes, places) == np.searchsorted(apostrophes, first))
+    read = 0
     for index in ((~plain) & (places + lengths < first)).nonzero()[0].tolist():
+        if read > 4 * len(page):  # tags within tags: whatever follows may be text
+            regions.append((int(places[index]), len(page)))
+            break
         found = _TAG_END.match(page, int(places[index]) + int(lengths[index]))
         end = found.end() if found is not None else len(page)
+        read += end - int(places[index])
         if end > first[index] + 1:
             regions.append((int(places[index]), end))
     if not regions:

@@ -97,6 +97,7 @@ def calls(page: str | bytes, options: dict[str, Any]) -> tuple[int, int]:
         ("a long target over paragraphs", POLICIES[0]),
         ("a title over paragraphs", POLICIES[0]),
         ("depth beside wrong end tags", POLICIES[0]),
+        ("less-than and letters", POLICIES[0]),
         ("footnotes, percent-encoded", {"profile": "web", "references": "keep"}),
         ("footnotes of the web", {"profile": "web", "references": "keep"}),
         ("formulas torn apart", {"profile": "stackexchange"}),
