@@ -223,5 +223,8 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
 
 
 def _page_title(parser: LexborHTMLParser) -> str | None:
-    title = parser.head.css_first("title") if parser.head is not None else None
-    return title.text(deep=True) if title is not None else None
+    head = parser.head
+    node = head.first_child if head is not None else None
+    while node is not None and node.tag != "title":
+        node = node.next
+    return node.text(deep=True) if node is not None else None

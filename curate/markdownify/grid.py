@@ -103,6 +103,8 @@ def to_html(rows: list[Row]) -> str:
 
 def _place(rows: list[Row], max_cells: int) -> Placed | None:
     """Return each row's cells with their columns, ``None`` when the cells cover too much."""
+    if all(cell.columns == cell.rows == 1 for row in rows for cell in row.cells):
+        return [list(enumerate(row.cells)) for row in rows]
     placed: Placed = []
     waiting: dict[int, int] = {}  # column -> rows that a cell above still covers
     area = 0
@@ -145,6 +147,8 @@ def _heights(rows: list[Row]) -> list[int]:
 
 def _rules(body: Placed, order: dict[int, int]) -> list[str]:
     """Return the delimiter of each column: the alignment that more than half of its cells with text have."""
+    if not any(cell.align for line in body for _, cell in line):
+        return [_RULES[""]] * len(order)
     counts: dict[int, dict[str, int]] = {}
     for line in body:
         for column, cell in line:
@@ -162,7 +166,8 @@ def _rules(body: Placed, order: dict[int, int]) -> list[str]:
 def _line(line: list[tuple[int, Cell]], order: dict[int, int], width: int) -> str:
     cells: list[str] = []
     for column, cell in line:
-        cells.extend([""] * (order[column] - len(cells)))
+        while len(cells) < order[column]:
+            cells.append("")
         cells.append(escape_cell(cell.text))
     cells.extend([""] * (width - len(cells)))
     return "| " + " | ".join(cells) + " |" if cells else "|  |"

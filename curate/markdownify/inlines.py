@@ -22,16 +22,18 @@ _AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]*\Z")
 
 def is_hidden(attributes: dict[str, Any]) -> bool:
     """Return whether an element is not shown: ``hidden`` or its own ``style``."""
-    style = attributes.get("style")
-    return "hidden" in attributes or bool(style and _HIDDEN.search(style))
+    if "style" in attributes and _HIDDEN.search(attributes["style"] or ""):
+        return True
+    return "hidden" in attributes
 
 
 def is_empty(node: Node) -> bool:
     """Return whether an element holds nothing but white space."""
     child = node.first_child
-    return child is None or (
-        child.next is None and child.tag == "-text" and not (child.text_content or "").strip(HTML_SPACE)
-    )
+    if child is None:
+        return True
+    text = child.text_content
+    return text is not None and not text.strip(HTML_SPACE) and child.next is None
 
 
 def transparent(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -101,7 +103,7 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     href = attributes.get("href")
     if href and href[0] == "#" and _footnote(serializer, node, attributes, href):
         return SKIP
-    if serializer.options.links is Links.TEXT or href is None or UNSAFE_SCHEME.match(href):
+    if serializer.options.links is Links.TEXT or href is None or (":" in href and UNSAFE_SCHEME.match(href)):
         return None
     title = attributes.get("title")
     target = ""
@@ -184,11 +186,11 @@ def code_span(text: str) -> str:
     text = collapse(text)
     if not text.strip(" "):
         return f"`{text}`" if text else ""
-    runs = {len(run) for run in _TICKS.findall(text)}
-    length = 1
-    while length in runs:
-        length += 1
-    fence = "`" * length
+    fence = "`"
+    if "`" in text:
+        runs = {len(run) for run in _TICKS.findall(text)}
+        while len(fence) in runs:
+            fence += "`"
     if text[0] == "`" or text[-1] == "`" or (text[0] == " " and text[-1] == " "):
         text = f" {text} "
     return f"{fence}{text}{fence}"

@@ -78,6 +78,11 @@ def _info(name: str) -> str:
 
 def verbatim(node: Node) -> str:
     """Return the text below ``node`` as it would be shown in a ``pre``: line breaks kept, line numbers left out."""
+    only = node.first_child
+    if only is not None and only.tag == "code" and "class" not in only.attributes and only.next is None:
+        only = only.first_child
+    if only is not None and only.text_content is not None and only.next is None:
+        return only.text_content or ""
     if node.css_first(_NOT_PLAIN) is None:
         return node.text(deep=True) or ""
     parts: list[str] = []
@@ -118,8 +123,9 @@ def verbatim(node: Node) -> str:
 
 def fence(text: str, language: str) -> str:
     """Return ``text`` as a fenced code block."""
-    length = max((len(run) for run in _FENCE_RUNS.findall(text)), default=2) + 1
-    marks = "`" * max(3, length)
+    marks = "```"
+    if marks in text:
+        marks = "`" * max(3, 1 + max(map(len, _FENCE_RUNS.findall(text)), default=2))
     return f"{marks}{language}\n{text}\n{marks}" if text else f"{marks}{language}\n{marks}"
 
 

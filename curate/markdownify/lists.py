@@ -117,7 +117,7 @@ def _leave_list(serializer: Serializer) -> None:
     loose = any(
         len(blocks) > 1 and not (len(blocks) == 2 and _INTERRUPTS.match(blocks[1]))
         if tight_paragraphs
-        else was_loose or any(map(_needs_blank_line, blocks, blocks[1:]))
+        else was_loose or (len(blocks) > 1 and any(map(_needs_blank_line, blocks, blocks[1:])))
         for _, blocks, was_loose in items
     )
     kind = "ordered" if state["ordered"] else "bullet"

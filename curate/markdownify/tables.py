@@ -284,7 +284,7 @@ def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         elif state.html:
             text = "\n\n".join(blocks)
         else:
-            text = "<br>".join(block.replace("  \n", "<br>").replace("\n", "<br>") for block in blocks)
+            text = "<br>".join([block.replace("  \n", "<br>").replace("\n", "<br>") for block in blocks])
         state.rows[-1].cells.append(Cell(text, columns, rows, header, align))
 
     return leave
@@ -301,10 +301,15 @@ def _span(value: str | None, zero: int = 1) -> int:
 
 
 def _align(attributes: dict[str, Any]) -> str:
+    if not attributes:
+        return ""
     align = (attributes.get("align") or "").lower()
     if align in ("left", "right", "center"):
         return align
-    match = _ALIGN.search(attributes.get("style") or "") or _LTX_ALIGN.search(attributes.get("class") or "")
+    style, classes = attributes.get("style"), attributes.get("class")
+    match = _ALIGN.search(style) if style else None
+    if match is None and classes and "ltx_align_" in classes:
+        match = _LTX_ALIGN.search(classes)
     return match.group(1).lower() if match else ""
 
 

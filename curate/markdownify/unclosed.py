@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tootsie.curate.markdownify.inlines import is_hidden
 from tootsie.curate.markdownify.nesting import COMMENT_END, NOT_READ
 
 _NO_TEXT = re.compile(r"<[^<>]*>|&#?\w+;")
@@ -17,7 +18,6 @@ _TAIL = 2000
 """Characters at the end of a page among which its last word is looked for."""
 _STEPS = 1000
 """Nodes at the end of a tree among which its last text is looked for."""
-_HIDDEN = frozenset(("hidden", "style"))
 
 
 def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
@@ -40,7 +40,7 @@ def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
     outer = leaf.parent
     while outer is not None and outer.mem_id != root.mem_id:
         tag = outer.tag
-        if (tag in NOT_READ or not _HIDDEN.isdisjoint(outer.attributes)) and (
+        if (tag in NOT_READ or is_hidden(outer.attributes)) and (
             html.count(f"<{tag}") > html.count(f"</{tag}")
         ):
             return True
@@ -50,7 +50,14 @@ def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
 
 def last_word(html: str) -> str | None:
     """Return what stands after the last white space outside tags, ``None`` where the end of the page is tags alone."""
-    words = _NO_TEXT.sub(" ", html[-_TAIL:]).split()
+    tail = html[-_TAIL:].rstrip()
+    text = tail
+    while text.endswith(">") and ">" not in text[(start := text.rfind("<")) : -1] and start >= 0:
+        text = text[:start].rstrip()
+    words = text[text.rfind(">") + 1 :].split()
+    if len(words) > 1 and "&" not in words[-1]:  # the usual case, far faster than what follows
+        return words[-1]
+    words = _NO_TEXT.sub(" ", tail).split()
     return words[-1] if words else None
 
 
