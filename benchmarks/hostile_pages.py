@@ -306,6 +306,7 @@ PAGES: dict[str, tuple[int, Page]] = {
     "processing instructions": (12_500, _times("", "<?php echo ?>")),
     "unclosed script": (12_500, _times("<p>a</p><script>", "var a; ", "")),
     "scripts that only begin": (6_000, _times("<p>a</p>", "<script>", "")),
+    "closed scripts": (6_000, _times("<p>a</p>", "<script>a</script>", "")),
     "escaped scripts": (6_000, _times("<p>a</p>", "<script><!--<script>", "")),
     "unclosed style": (12_500, _times("<p>a</p><style>", "a {} ", "")),
     "unclosed textarea": (12_500, _times("<p>a</p><textarea>", "a ", "")),

@@ -81,14 +81,13 @@ def hidden_ends(
         else:
             position = page.find(b">", place) + 1 or len(page)
         regions.append((place, position))
-    raw = np.isin(words, _RAW).nonzero()[0]
+    raw: list[int] = np.isin(words, _RAW).nonzero()[0].tolist()
     position = 0
-    for index, start in enumerate(raw.tolist()):
+    for index, start in enumerate(raw):
         if ends[start] or places[start] < position:
             continue
-        same = next(
-            (other for other in raw[index + 1 :].tolist() if ends[other] and words[other] == words[start]), -1
-        )
+        later = (raw[number] for number in range(index + 1, len(raw)))
+        same = next((other for other in later if ends[other] and words[other] == words[start]), -1)
         position = int(places[same]) - 2 if same >= 0 else len(page)
         regions.append((int(places[start]), position))
     # A tag may go on behind its first ">" where that is in quotation marks.
