@@ -265,7 +265,6 @@ def test_bombs_within_an_archive_are_counted_together(tmp_path: Path) -> None:
     pack_zip(path, {f"{n}.jsonl.gz": inner for n in range(20)})
     with pytest.raises(InputError, match="are no data"):
         list(read_records(str(path), Limits(ratio=100)))
-    assert list(read_records(str(path))) == []
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
