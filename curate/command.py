@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -319,8 +320,13 @@ def _build(job: Job, beam_options: PipelineOptions, *, overwrite: bool) -> None:
         progress.show_accounting(finished, folder)
         return
     start = time.monotonic()
-    with progress.watch(job):
-        manifest = corpus_build.build(job, beam_options)
+    try:
+        with progress.watch(job):
+            manifest = corpus_build.build(job, beam_options)
+    except OSError as error:
+        if error.filename is None:  # as with a full disk: both places that a run writes to are named
+            error.filename = f"{folder} or {tempfile.gettempdir()}"
+        raise
     seconds = time.monotonic() - start
     progress.show_accounting(manifest, folder)
     progress.show_notes(manifest)

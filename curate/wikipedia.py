@@ -232,7 +232,7 @@ def _version(article: dict[str, Any]) -> list[Any]:
 
 
 def _metadata(article: dict[str, Any]) -> dict[str, Any]:
-    first = next(iter(article.get("license") or ()), {})
+    first: dict[str, Any] = next(iter(article.get("license") or ()), {})
     revision = _field(article, "version", "identifier")
     fields = {
         "url": article.get("url"),

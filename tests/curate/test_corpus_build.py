@@ -122,6 +122,17 @@ def test_options_without_sense_are_refused_before_anything_is_read(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_full_disk_is_named_with_its_place(curate, papers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(corpus_build, "build", fill)
+    result = curate("arxiv", papers)
+    assert result.code == 2
+    assert f"error: {result.folder} or " in result.stderr
+    assert "No space left on device. Free some space and run the same command again" in result.stderr
+
+
 def test_another_corpus_in_the_same_folder_is_refused(curate, tmp_path: Path, papers: Path) -> None:
     curate("arxiv", papers)
     (tmp_path / "a.ndjson").write_bytes(ndjson([article(1)]))
