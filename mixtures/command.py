@@ -89,17 +89,30 @@ def show_command(
     picture: Annotated[
         str | None, typer.Option("--picture", metavar="FILE", help="Also draw a timeline: .png or .svg.")
     ] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print CSV: one row for each phase and dataset.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show a plan: per phase and dataset shares, tokens and epochs; all changes; a picture."""
-    from tootsie.mixtures.display import plan_summary, print_plan
+    import sys
+
+    from tootsie.datasets.errors import SpecError
+    from tootsie.mixtures.display import plan_summary, print_plan, write_csv
     from tootsie.mixtures.plan import Plan
 
+    if as_csv and as_json:
+        raise SpecError(
+            "one output, two formats", field="--csv", value="--json", remedy="Leave one of them out"
+        )
     loaded = Plan.load(plan)
     if picture is not None:
         from tootsie.mixtures.picture import draw_picture
 
         draw_picture(loaded, picture)
+    if as_csv:
+        write_csv(loaded, sys.stdout)
+        return
     if as_json:
         _print_json(plan_summary(loaded))
         return

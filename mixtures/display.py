@@ -1,14 +1,14 @@
-"""A plan as tables on the terminal, and as plain data."""
+"""A plan as tables on the terminal, as plain data, and as CSV."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+import csv
+import itertools
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any, TextIO
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from tootsie.mixtures.forecast import DatasetForecast, forecast
 from tootsie.mixtures.learning_rate import describe_rate
@@ -16,6 +16,17 @@ from tootsie.mixtures.plan import Plan, PlanPhase
 
 PLAIN_WIDTH = 140
 """Columns where the output is not a terminal."""
+_PHASE_COLUMNS = (
+    "phase",
+    "mixture",
+    "first_step",
+    "end_step",
+    "start",
+    "end",
+    "batch_size",
+    "learning_rate",
+    "learning_rate_end",
+)
 
 
 def plan_summary(plan: Plan) -> dict[str, Any]:
@@ -57,21 +68,66 @@ def print_plan(plan: Plan, console: Console | None = None) -> None:
         f"{plan.sequence_length:,}, {amount(total)} tokens; seed {plan.seed}, {whose}, "
         f"plan {plan.hash[:12]}"
     )
+    write = console.file.write
     rows = forecast(plan)
+    at = 0
     for phase in plan.phases:
         console.print()
-        console.print(_headline(plan, phase))
-        console.print(_phase_table([row for row in rows if row.phase == phase.name]))
+        console.print(_headline(plan, phase), soft_wrap=True)
+        write(_phase_table(rows[at : at + len(phase.sequences)]))
+        at += len(phase.sequences)
     if plan.changes:
-        console.print()
-        table = Table(title="changes", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        for column in ("phase", "field", "before", "after"):
-            table.add_column(column)
-        for change in plan.changes:
-            table.add_row(change.phase, change.field, Text(_shown(change.before)), Text(_shown(change.after)))
-        console.print(table)
+        changes = [
+            (change.phase, change.field, _shown(change.before), _shown(change.after))
+            for change in plan.changes
+        ]
+        write("\nchanges\n" + columns(("phase", "field", "before", "after"), changes, left=4))
     for note in plan.notes:
-        console.print(Text(f"note: {note}"))
+        write(f"note: {note}\n")
+
+
+def write_csv(plan: Plan, stream: TextIO) -> None:
+    """Write a row for each phase and dataset drawn in it, with a row of names first."""
+    writer = csv.writer(stream, lineterminator="\n")
+    named = [field.name for field in fields(DatasetForecast)]
+    writer.writerow([*_PHASE_COLUMNS, *named[1:]])
+    rows = iter(forecast(plan))
+    for phase in plan.phases:
+        rate = phase.settings.learning_rate
+        head = [
+            phase.name,
+            phase.mixture,
+            phase.first_step,
+            phase.end_step,
+            phase.start,
+            phase.end,
+            phase.batch_size,
+        ]
+        head += [rate.at(0, phase.steps), rate.final(phase.steps)]
+        for row in itertools.islice(rows, len(phase.sequences)):
+            writer.writerow([*head, *(getattr(row, name) for name in named[1:])])
+
+
+def columns(names: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return a table as lines of text, in time linear in its cells.
+
+    Args:
+      names: of the columns.
+      rows: a cell for each column.
+      left: how many of the first columns are aligned to the left; the others are to the right, but for the last.
+    """
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    last = len(names) - 1
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (
+            cell.ljust(width) if number < left or number == last else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return "  ".join(aligned).rstrip()
+
+    rule = "  ".join("─" * width for width in widths)
+    return "".join(f" {text}\n" for text in (line(names), rule, *map(line, rows)))
 
 
 def amount(count: int) -> str:
@@ -94,28 +150,27 @@ def _headline(plan: Plan, phase: PlanPhase) -> str:
     )
 
 
-def _phase_table(rows: list[DatasetForecast]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("dataset", no_wrap=True)
-    for column in ("share", "asked", "sequences", "tokens", "epochs", "epochs so far"):
-        table.add_column(column, justify="right")
-    table.add_column("runway")
+def _phase_table(rows: Sequence[DatasetForecast]) -> str:
+    cells = []
     for row in rows:
         if row.ends_at_step is not None:
             runway = f"first pass ends in step {row.ends_at_step:,}"
         else:
             runway = "" if row.epochs_total < 1 else "repeats"
-        table.add_row(
-            row.dataset,
-            _percent(row.share),
-            _percent(row.asked),
-            f"{row.sequences:,}",
-            amount(row.tokens),
-            f"{row.epochs:.3g}",
-            f"{row.epochs_total:.3g}",
-            runway,
+        cells.append(
+            (
+                row.dataset,
+                _percent(row.share),
+                _percent(row.asked),
+                f"{row.sequences:,}",
+                amount(row.tokens),
+                f"{row.epochs:.3g}",
+                f"{row.epochs_total:.3g}",
+                runway,
+            )
         )
-    return table
+    names = ("dataset", "share", "asked", "sequences", "tokens", "epochs", "epochs so far", "runway")
+    return columns(names, cells)
 
 
 def _percent(share: float) -> str:

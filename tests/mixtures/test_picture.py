@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tootsie.datasets.errors import SpecError
-from tootsie.mixtures.picture import LABELLED, colour_of, draw_picture, unit_of
+from tootsie.mixtures.learning_rate import Cycle, LearningRate, Shape
+from tootsie.mixtures.picture import LABELLED, colour_of, draw_picture, knots, unit_of
 from tootsie.mixtures.plan import Plan
 
 
@@ -54,3 +55,18 @@ def test_units(tokens: int, unit: str) -> None:
 def test_every_dataset_in_the_legend_has_its_own_colour() -> None:
     assert len({colour_of(number) for number in range(LABELLED + 1)}) == LABELLED + 1
     assert colour_of(LABELLED) == colour_of(LABELLED + 5)
+
+
+def test_every_cycle_of_the_rate_is_drawn() -> None:
+    """Where a cycle begins, where its decay begins, and its last step; also in a later part of the segment."""
+    cycles = (Cycle(steps=100, decay_steps=10, until=1000), Cycle(steps=250, decay_steps=50))
+    rate = LearningRate(shape=Shape.LINEAR, start=1e-3, end=0, warmup_steps=7, cycles=cycles)
+    steps = knots(rate, 2000)
+    assert {0, 7, 90, 99, 100, 900, 990, 999, 1000, 1200, 1249, 1950, 1999} <= set(steps)
+    assert steps == sorted(set(steps))
+    assert set(knots(rate.part(950, 2000), 100)) >= {0, 40, 49, 50, 99}
+    assert len(knots(rate.model_copy(update={"cycles": (Cycle(steps=2, decay_steps=1),)}), 10**7)) < 10**5
+
+
+def test_thousands_of_phases(make_plan: Callable[..., Plan], tmp_path: Path) -> None:
+    draw_picture(make_plan([(2, 3, {"a": 1 + n % 3, "b": 1}) for n in range(300)]), str(tmp_path / "p.png"))
