@@ -3,7 +3,7 @@
     python benchmarks/hostile.py [--profile web arxiv wikipedia stackexchange subclass] [--only WORD] [--unit 1.0] [--all]
 
 A line for each page: MB of the largest, CPU seconds and MB of Markdown at the four sizes, the exponent *k* of seconds ~
-size^k between 2× and 8×, the peak of memory. ``SLOW``: *k* is above 1.3 (and 8× takes more than 50 ms). ``LONG``: the
+size^k from 2× or from 4× to 8×, whichever is less (between sizes a guard may set in); the peak of memory. ``SLOW``: *k* is above 1.3 (and 8× takes more than 50 ms). ``LONG``: the
 Markdown is more than 40 times the page. ``LOST``: the last paragraph is missing. ``FAILED``: why there is no result.
 Without ``--all`` only marked lines are printed. The exit code is 1 where there is one.
 """
@@ -106,8 +106,11 @@ def line_of(name: str, case: str, unit: float, limit: float) -> tuple[str, bool]
         runs.append(found)
     seconds = [run[0] for run in runs]
     # Some pages grow faster than the number of their repetitions.
-    growth = math.log(max(4.0, runs[3][3] / runs[1][3]))
-    exponent = math.log(max(seconds[3], 1e-4) / max(seconds[1], 1e-4)) / growth
+    exponent = min(
+        math.log(max(seconds[3], 1e-4) / max(seconds[less], 1e-4))
+        / math.log(max(SIZES[3] / SIZES[less], runs[3][3] / runs[less][3]))
+        for less in (1, 2)
+    )
     marks = []
     if exponent > 1.3 and seconds[3] > 0.05:
         marks.append("SLOW")
