@@ -67,5 +67,5 @@ def error(folder: str, comparison: Comparison) -> ArtefactError:
         f"{number} {'fault' if number == 1 else 'faults'} in {comparison.files} files: "
         + ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
         file=folder,
-        remedy="Copy or fetch these again, or make the corpus again with --overwrite",
+        remedy="Delete what is wrong and fetch or copy it again, or make the corpus again with --overwrite",
     )

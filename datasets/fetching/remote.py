@@ -114,9 +114,9 @@ def open_http(file: RemoteFile, offset: int, identity: str | None) -> Iterator[O
 def _answered(response: Any, offset: int) -> Opened:
     length = response.headers.get("Content-Length")
     size = int(length) if length and length.isdigit() else None
-    # A weak ETag says less than the time of the last change.
+    # Files of one weak ETag may differ in bytes: the time of the last change says more.
     tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
-    identity = next((tag for tag in tags if tag and not tag.startswith("W/")), tags[0])
+    identity = next((tag for tag in tags if tag and not tag.startswith("W/")), None)
     chunked = (response.headers.get("Transfer-Encoding") or "").lower() == "chunked"
     if response.status != 206:
         return Opened(_Body(response), 0, size, identity, chunked or size is not None)
@@ -188,7 +188,8 @@ def identity_of(details: Mapping[str, Any]) -> str | None:
         "LastModified",
         "last_modified",
         "updated",
-        "created",
     )
     found = [f"{key}={details[key]}" for key in keys if details.get(key) is not None]
+    if not found and details.get("created") is not None:  # on this machine a change of permissions changes it
+        found = [f"created={details['created']}"]
     return " ".join([*found, f"size={details.get('size')}"]) if found else None

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tootsie.datasets.errors import InputError, UserError
-from tootsie.datasets.fetching.remote import Opener, RemoteFile, TroubleError, open_remote
+from tootsie.datasets.fetching.remote import Opened, Opener, RemoteFile, TroubleError, open_remote
 from tootsie.datasets.inventory import Algorithm, Checksum, compute
 
 STEP = 2**18
@@ -156,8 +156,7 @@ class Transfer:
 
     def _read_on(self, state: _State, offset: int) -> _State:
         with self._opener(self._file, offset, state.identity) as opened:
-            same = opened.identity == state.identity or opened.identity is None or state.identity is None
-            if opened.start and not same:
+            if opened.start and self._is_another(opened, state):
                 self._discard()
                 raise TroubleError("the file changed at its source; beginning again")
             size = opened.size if opened.size is not None else self._file.size
@@ -180,6 +179,14 @@ class Transfer:
                 self._copy(opened.stream, target, opened.start, size)
                 os.fsync(descriptor)
         return state
+
+    def _is_another(self, opened: Opened, state: _State) -> bool:
+        """Return whether what is read may be of another state of the source than what is there."""
+        if None not in (opened.size, state.size) and opened.size != state.size:
+            return True
+        if opened.identity is None or state.identity is None:
+            return self._file.checksum is None  # else that tells, at the end
+        return opened.identity != state.identity
 
     def _copy(self, source: object, target: object, at: int, size: int | None) -> None:
         while chunk := source.read(STEP):  # type: ignore[attr-defined]

@@ -247,6 +247,30 @@ def test_a_disk_that_is_too_small_is_found_before(server: Server, tmp_path: Path
     assert server.requests == []
 
 
+@pytest.mark.parametrize("seed", range(25))
+def test_whatever_the_server_does_the_bytes_are_those_of_one_state_of_the_source(
+    server: Server, tmp_path: Path, seed: int
+) -> None:
+    generator = random.Random(seed)
+    states = [generator.randbytes(generator.choice([40_000, 60_000])) for _ in range(6)]
+    for version, content in enumerate(states):
+        etag = generator.choice([f'"{version}"', f'"{version}"', f'W/"{version}"', None])
+        served = Served(content, etag, ranges=generator.random() < 0.8, chunked=generator.random() < 0.3)
+        served.drops = [generator.randrange(50_000) for _ in range(generator.randrange(9))]
+        served.statuses = generator.choices([500, 502, 503], k=generator.randrange(3))
+        server.files["/a"] = served
+        try:
+            fetch(f"{server.url}/a", str(tmp_path / "d"), patience=Patience(attempts=2, wait=lambda _: None))
+        except ArtefactError:
+            assert not (tmp_path / "d" / "a").exists()
+            continue
+        assert (tmp_path / "d" / "a").read_bytes() == content
+        return
+    server.files["/a"] = Served(states[0])
+    bring(f"{server.url}/a", tmp_path / "d")
+    assert (tmp_path / "d" / "a").read_bytes() == states[0]
+
+
 def test_killed_in_the_middle_and_run_again(server: Server, tmp_path: Path) -> None:
     half, release = threading.Event(), threading.Event()
 
