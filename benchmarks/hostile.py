@@ -3,9 +3,10 @@
     python benchmarks/hostile.py [--profile web arxiv wikipedia stackexchange subclass] [--only WORD] [--unit 1.0] [--all]
 
 A line for each page: MB of the largest, CPU seconds and MB of Markdown at the four sizes, the exponent *k* of seconds ~
-size^k from 2× or from 4× to 8×, whichever is less (between sizes a guard may set in); the peak of memory. ``SLOW``: *k* is above 1.3 (and 8× takes more than 50 ms). ``LONG``: the
-Markdown is more than 40 times the page. ``LOST``: the last paragraph is missing. ``FAILED``: why there is no result.
-Without ``--all`` only marked lines are printed. The exit code is 1 where there is one.
+size^k from 2× or from 4× to 8×, whichever is less (between sizes a guard may set in); the peak of memory. ``SLOW``: *k*
+is above 1.3 (and 8× takes more than 50 ms). ``LONG``: the Markdown is more than 40 times the page. ``LOST``: the last
+paragraph is missing. ``FAILED``: why there is no result. Without ``--all`` only marked lines are printed. The exit code
+is 1 where there is one.
 """
 
 from __future__ import annotations
