@@ -17,6 +17,8 @@ from tootsie.datasets.readers.archives import MEMBERS
 from tootsie.datasets.readers.formats import ARCHIVES, HEAD, NEEDS_SEEK, Format, by_name, detect, long_name
 from tootsie.datasets.readers.record import LIMITS, Limits, Record, to_document
 
+UNKNOWN_SIZE = 2**34
+"""Bytes that a file is taken to have where its server does not say; only the limit on what it unpacks to follows from it."""
 READERS = {
     Format.JSONL: json_records.read_lines,
     Format.JSON: json_records.read_values,
@@ -41,9 +43,7 @@ def read_records(url: str, limits: Limits = LIMITS) -> Iterator[Record]:
       SpecError: its file system needs a package that is not installed; the message names it.
     """
     with storage.open_binary(url) as raw:
-        yield from _records(
-            raw, url, _Visit(limits, getattr(raw, "size", None) or storage.size(url)), 0, None
-        )
+        yield from _records(raw, url, _Visit(limits, _size(url)), 0, None)
 
 
 def read_documents(
@@ -63,6 +63,13 @@ def read_documents(
     """
     for record in read_records(url, limits):
         yield to_document(record, text_key, source, id_key)
+
+
+def _size(url: str) -> int:
+    """Return the bytes of a file as stored; of one whose server does not say, what is taken for the most there can be."""
+    filesystem, path = storage.url_to_fs(url)
+    size = filesystem.size(path)
+    return size if isinstance(size, int) else UNKNOWN_SIZE
 
 
 class _Visit:
@@ -141,7 +148,7 @@ def _plain(
         return
     with contextlib.ExitStack() as stack:
         source: IO[bytes] = content
-        if form in NEEDS_SEEK and not _seekable(content):
+        if form in NEEDS_SEEK and not content.seekable():
             source = stack.enter_context(_spooled(content, name, limits))
         if form not in ARCHIVES:
             yield from READERS[form](source, name, limits)
@@ -155,16 +162,13 @@ def _headed(raw: IO[bytes], name: str, visit: _Visit | None) -> tuple[bytes, io.
     head = b""
     while len(head) < HEAD and (chunk := raw.read(HEAD - len(head))):
         head += chunk
-    if _seekable(raw):
-        raw.seek(0)
-        return head, raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(
-            _Raw(b"", raw, name, visit), 2**17
-        )
+    # What streams over HTTP says that it can seek and then cannot.
+    with contextlib.suppress(OSError, ValueError):
+        if raw.seekable():
+            raw.seek(0)
+            within = _Raw(b"", raw, name, visit)
+            return head, raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(within, 2**17)
     return head, io.BufferedReader(_Raw(head, raw, name, visit), 2**17)
-
-
-def _seekable(stream: IO[bytes]) -> bool:
-    return bool(getattr(stream, "seekable", lambda: False)())
 
 
 class _Raw(io.RawIOBase):
@@ -172,6 +176,7 @@ class _Raw(io.RawIOBase):
 
     def __init__(self, head: bytes, stream: Any, name: str, visit: _Visit | None) -> None:
         self._head = head
+        self._forward = bool(head)
         self._stream = stream
         self._name = name
         self._visit = visit
@@ -180,7 +185,7 @@ class _Raw(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        return not self._head and _seekable(self._stream)
+        return not self._forward and bool(self._stream.seekable())
 
     def seek(self, offset: int, whence: int = 0) -> int:
         return self._stream.seek(offset, whence)
