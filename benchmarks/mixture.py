@@ -173,8 +173,8 @@ def own_rates(rounds: int) -> None:
             rates[kind, size].append(size / (time.process_time() - before))
     for (kind, size), found in rates.items():
         print(
-            f"draws, {kind:10s} {size:>9,}: {statistics.median(found) / 1e6:6.2f} M/s "
-            f"({min(found) / 1e6:.2f} to {max(found) / 1e6:.2f})"
+            f"draws, {kind:10s} {size:>9,}: {statistics.median(found):>9,.0f} a second "
+            f"({min(found):,.0f} to {max(found):,.0f})"
         )
 
 
@@ -213,12 +213,8 @@ print(time.process_time() - loaded, loaded - before, int("jax" in sys.modules))
         for factor in (1, 1000):
             spec = f"{folder}/spec-{factor}.yaml"
             Path(spec).write_text(large_spec(19, 3, 15 * factor / 1000))
-            rest = """
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-"""
-            (peak,) = cpu_seconds(
-                _compile_large(spec) + "Order(plan).draw(np.arange(2**16) + plan.total_sequences // 2)" + rest
-            )
+            draw = "Order(plan).draw(np.arange(2**16) + plan.total_sequences // 2)\n"
+            (peak,) = cpu_seconds(_compile_large(spec) + draw + "print(peak_memory() / 2**20)")
             print(
                 f"memory, compile and draw 65,536 of {15 * factor / 1000:g}T tokens: {peak:.0f} MiB at most"
             )
@@ -230,8 +226,10 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 def _compile_large(spec: str) -> str:
     return f"""
-import hashlib, resource, time
+import hashlib, sys, time
 import numpy as np
+sys.path.insert(0, {str(HERE)!r})
+from mixture_peers import peak_memory
 from tootsie.mixtures.compiler import compile_spec
 from tootsie.mixtures.measured import Measured
 from tootsie.mixtures.order import Order
