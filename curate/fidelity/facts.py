@@ -93,7 +93,7 @@ def words(text: str) -> list[str]:
 
 def bare(text: str) -> str:
     """Return ``text`` without white space, formulas and code included: how headings, cells and items are compared."""
-    return _SPACE.sub("", text)
+    return _SPACE.sub("", text).replace("\u00ad", "")
 
 
 def without_math(text: str) -> str:

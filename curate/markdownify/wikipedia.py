@@ -18,8 +18,6 @@ from tootsie.curate.markdownify.serializer import HTML_SPACE, PASS, SKIP, Handle
 from tootsie.curate.markdownify.wikipedia_notations import NOTATION_CLASSES
 
 _FRACTIONS = frozenset(("frac", "sfrac", "bruch", "template-frac"))
-_TIME_LINE = "Timeline-row"
-_drop_not_printed = drop("noprint_dropped")
 _NOTE_ID = re.compile(r"#cite_note-[^\s]+$")
 
 
@@ -181,21 +179,8 @@ def _span(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     return transparent(serializer, node, attributes)
 
 
-def _not_printed(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-    """What is not printed, but for the period of a fossil, in words, that stands before its time line."""
-    child = node.first_child
-    while child is not None:
-        if child.tag == "div" and child.attributes.get("id") == _TIME_LINE:
-            return transparent(serializer, node, attributes)
-        child = child.next
-    return _drop_not_printed(serializer, node, attributes)
-
-
 def _box(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """A block, unless it belongs to the frame of a skin's page, points elsewhere, or only holds a place."""
-    if "id" in attributes and attributes["id"] == _TIME_LINE:
-        serializer.counters["pictures_dropped"] += 1
-        return SKIP
     if "id" in attributes and attributes["id"] in _FRAME:
         serializer.counters["navigation_dropped"] += 1
         return SKIP
@@ -393,7 +378,7 @@ WIKIPEDIA_CLASSES: dict[str, Handler] = {
     **dict.fromkeys(
         ("cs1-visible-error", "cs1-hidden-error", "cs1-maint"), drop("inline_maintenance_dropped")
     ),
-    "noprint": _not_printed,
+    "noprint": drop("noprint_dropped"),
     "navigation-only": drop("edit_links_dropped"),
     "geobox": drop("maps_dropped"),
     "mvar": _variable,

@@ -168,11 +168,6 @@ def test_a_mark_whose_note_is_not_in_the_page_is_no_footnote(references: str, ex
         ('<p>a<sup>[<a href="./Star_Trek:_Picard">b</a>]</sup></p>', "a<sup>[b]</sup>\n"),
         ("<p>a<sup>[b]</sup></p>", "a<sup>[b]</sup>\n"),
         ('<p>a<sup>[<a href="./X:Y">b</a><b>c <i>d</i></b>]</sup></p>', "a<sup>[b**c _d_**]</sup>\n"),
-        (
-            '<div>Temporal range: <span class="noprint"><span>Late <a href="./Eocene">Eocene</a> – Recent</span>'
-            '<div id="Timeline-row"><div><a href="./Cambrian">Ꞓ</a></div></div></span></div><div class="noprint">b</div>',
-            "Temporal range: Late Eocene – Recent\n",
-        ),
         ('<p>a <span class="cs1-visible-error">Cite journal requires x</span></p>', "a\n"),
         ("<div>a</div><div><span>\u200b</span></div><div>b</div>", "a\n\nb\n"),
         (
