@@ -59,12 +59,12 @@ def describe(folder: str, comparison: Comparison) -> str:
 
 def error(folder: str, comparison: Comparison) -> ArtefactError:
     """Return the error that sums the faults of a copy up: how many of each kind."""
-    number = len(comparison.faults)
+    number, files = len(comparison.faults), comparison.files
     kinds: dict[str, int] = {}
     for fault in comparison.faults:
         kinds[fault.kind.value] = kinds.get(fault.kind.value, 0) + 1
     return ArtefactError(
-        f"{number} {'fault' if number == 1 else 'faults'} in {comparison.files} files: "
+        f"{number} {'fault' if number == 1 else 'faults'} in {files} {'file' if files == 1 else 'files'}: "
         + ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
         file=folder,
         remedy="Delete what is wrong and fetch or copy it again, or make the corpus again with --overwrite",

@@ -92,6 +92,7 @@ class Transfer:
         self._progress = progress
         self._stop = stop
         self._opener = opener
+        self._wrong: Checksum | None = None
 
     def bring(self) -> Fetched:
         """Fetch the file into its partial and verify it; :meth:`publish` then gives it its name.
@@ -112,7 +113,6 @@ class Transfer:
                     raise InputError(
                         f"could not be fetched in {self._patience.attempts} attempts: {error}",
                         file=self._file.url,
-                        remedy="Run the same command again: it continues",
                     ) from None
             if self._stop.is_set():
                 raise Stopped
@@ -209,11 +209,17 @@ class Transfer:
         size = self._partial.stat().st_size
         with self._partial.open("rb") as stream:
             digests = compute(stream, size, algorithms)
-        if checksum and digests[checksum.algorithm] != checksum:
+        if checksum and (found := digests[checksum.algorithm]) != checksum:
             self._discard()
-            raise TroubleError(
-                f"its {checksum.algorithm.value} is {digests[checksum.algorithm].digest}, the list says {checksum.digest}"
-            )
+            problem = f"its {checksum.algorithm.value} is {found.digest}, the list says {checksum.digest}"
+            if found == self._wrong:
+                raise InputError(
+                    f"twice the same, and not what the list says: {problem}",
+                    file=self._file.url,
+                    remedy="The source is damaged, or the list is of another version of it",
+                )
+            self._wrong = found
+            raise TroubleError(problem)
         return Fetched(self._file, size, digests, state.identity)
 
     def _save(self, state: _State) -> None:

@@ -168,6 +168,7 @@ def test_what_is_not_what_the_list_says_never_gets_its_name(server: Server, tmp_
     with pytest.raises(ArtefactError, match=r"1 of 2 files are not there.*its sha256 is"):
         bring(server.url, tmp_path / "d", listed(tmp_path, {"a": CONTENT, "b": CONTENT}))
     assert names(tmp_path / "d") == ["_fetched.partial.jsonl", "b"]
+    assert server.ranges("/a") == [None, None], "the same wrong content is not asked for a third time"
     with pytest.raises(ArtefactError, match="has not been finished"):
         verify_copy(str(tmp_path / "d"))
     server.files["/a"] = Served(CONTENT)
