@@ -178,6 +178,7 @@ def image(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
         serializer.inline(escape_text(alt))
     else:
         serializer.counters["images_dropped"] += 1
+        serializer.leave_out()
     return SKIP
 
 

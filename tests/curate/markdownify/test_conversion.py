@@ -401,3 +401,7 @@ def test_soft_hyphens_go_from_the_text_of_corpora_but_not_from_code(profile: str
     assert result.markdown == "Niederkirchner a\n\n```\na\u00adb\n```\n"
     assert result.counters["soft_hyphens_removed"] == 4
     assert "\u00ad" in convert(html, profile="web").markdown.split("```")[0]
+
+
+def test_no_space_is_left_where_an_image_was_dropped() -> None:
+    assert markdownify("<p>in (2022 <img src=x>) and <img src=y> b</p>", images="drop") == "in (2022) and b\n"
