@@ -190,8 +190,14 @@ def fetch(
     """
     from tootsie.datasets.fetching.fetch import fetch as bring
     from tootsie.datasets.fetching.fetch import report_to_terminal
+    from tootsie.datasets.interruption import prompt_interrupt
 
-    done = bring(source, dest, manifest=manifest, workers=workers, report=report_to_terminal)
+    with prompt_interrupt() as interrupted:
+        try:
+            done = bring(source, dest, manifest=manifest, workers=workers, report=report_to_terminal)
+        finally:
+            if interrupted.is_set():
+                report_to_terminal(f"{dest}: not finished; the same command continues")
     print(f"{dest}: whole, {done.files:,} files, {done.bytes:,} bytes; {done.fetched:,} of them fetched now")
 
 
