@@ -27,6 +27,10 @@ STRETCH_FROM = 4 * BLOCK
 """Positions in a row from which on they are not computed block by block."""
 STRETCH = 2**22
 """Positions in a row computed at a time: bounds the memory."""
+AHEAD_AFTER = 4
+"""Times that positions were asked for where those asked for before end, from which on more are computed than asked for."""
+AHEAD = 2**18
+"""Positions computed then."""
 LANES_FROM = 16
 """Blocks of a phase from which on they are computed in lockstep."""
 LANES = 1024
@@ -60,6 +64,9 @@ class Order:
         self._block = functools.lru_cache(CACHED_BLOCKS)(self._make_block)
         self._reached: tuple[tuple[int, int], list[int]] | None = None
         self._lock = threading.Lock()
+        self._reading = threading.Lock()
+        self._expected = self._in_a_row = self._kept_from = 0
+        self._kept: Draws | None = None
         for before, after in zip(plan.phases, plan.phases[1:], strict=False):
             if before.length != before.end - before.start:
                 self._check_carried(before, after)
@@ -76,8 +83,29 @@ class Order:
         positions = np.asarray(positions, dtype=np.int64).reshape(-1)
         if positions.size and (int(positions.min()) < 0 or int(positions.max()) >= self.plan.total_sequences):
             raise IndexError(f"a position lies outside [0, {self.plan.total_sequences:,})")
-        if len(positions) >= STRETCH_FROM and (np.diff(positions) == 1).all():
-            return self._stretch(int(positions[0]), int(positions[-1]) + 1)
+        if positions.size and (np.diff(positions) == 1).all():
+            first, end = int(positions[0]), int(positions[-1]) + 1
+            kept = self._read_on(first, end) if end - first < AHEAD else None
+            if kept is not None or end - first < STRETCH_FROM:
+                return kept or self._draw_each(positions)
+            return self._stretch(first, end)
+        return self._draw_each(positions)
+
+    def _read_on(self, first: int, end: int) -> Draws | None:
+        """Return the draws of [first, end) where somebody is reading on and on; ``None`` where they are not at hand."""
+        with self._reading:
+            self._in_a_row = self._in_a_row + 1 if first == self._expected else 0
+            self._expected = end
+            kept = self._kept
+            if kept is None or not self._kept_from <= first or end > self._kept_from + len(kept.dataset):
+                if self._in_a_row < AHEAD_AFTER:
+                    return None
+                kept = self._stretch(first, min(self.plan.total_sequences, max(end, first + AHEAD)))
+                self._kept, self._kept_from = kept, first
+            return Draws(*(array[first - self._kept_from : end - self._kept_from].copy() for array in kept))
+
+    def _draw_each(self, positions: np.ndarray) -> Draws:
+        """Return the draws of positions in any order."""
         starts = np.array(self._starts, dtype=np.int64)
         phases = np.searchsorted(starts, positions, side="right") - 1
         local = positions - starts[phases]
@@ -177,7 +205,7 @@ class Order:
             else:
                 for at in range(position, stop, STRETCH_FROM - 1):
                     upto = min(stop, at + STRETCH_FROM - 1)
-                    for whole, few in zip(part, self.draw(np.arange(at, upto)), strict=True):
+                    for whole, few in zip(part, self._draw_each(np.arange(at, upto)), strict=True):
                         whole[at - position : upto - position] = few
             position = stop
             number += position == phase.end

@@ -326,3 +326,15 @@ GOLDEN: list[tuple[int, list[int], list[int], list[int]]] = [
         [1, 405, 36, 25, 21, 15, 15, 209, 4, 0, 28, 18, 16, 4718, 1, 10, 19, 11, 4408, 44],
     ),
 ]
+
+
+def test_reading_on_and_on(make_plan: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch after batch, with a jump back and one ahead: the same draws, which the reader may write over."""
+    monkeypatch.setattr(order_module, "AHEAD", 40)
+    plan = make_plan([(30, 11, {"a": 5, "b": 3, "c": 1}), (9, 30, {"b": 100, "c": 1, "d": 7})])
+    expected, order = all_draws(plan), Order(plan)
+    batches = [(first, first + 7) for first in (*range(0, 350, 7), *range(21, 90, 7), *range(400, 593, 7))]
+    for first, end in [*batches, (593, 600), (0, 5), (5, 64)]:
+        for got, want in zip(order.draw(np.arange(first, end)), expected, strict=True):
+            assert got.tolist() == want[first:end].tolist()
+            got[:] = -1
