@@ -122,7 +122,10 @@ def _bar(watcher: _Watcher, stop: threading.Event) -> None:
     pace = _Pace(watcher.shards)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(
-        *columns, TextColumn("{task.fields[pace]}"), console=Console(stderr=True), transient=True
+        *columns,
+        TextColumn("{task.fields[pace]}"),
+        console=Console(stderr=True, markup=False),
+        transient=True,
     ) as progress:
         split = progress.add_task("inputs", total=watcher.tasks, pace="")
         shards = progress.add_task("shards", total=watcher.shards, pace="")
@@ -159,7 +162,7 @@ def show_accounting(manifest: Manifest, folder: str) -> None:
     table.add_column("count", justify="right")
     for name, count in rows:
         table.add_row(name, f"{count:,}")
-    Console().print(table)
+    Console(markup=False).print(table)
 
 
 def show_notes(manifest: Manifest) -> None:

@@ -9,6 +9,7 @@ from dataclasses import asdict, fields
 from typing import Any, TextIO
 
 from rich.console import Console
+from rich.text import Text
 
 from tootsie.mixtures.forecast import DatasetForecast, forecast
 from tootsie.mixtures.learning_rate import describe_rate
@@ -58,15 +59,18 @@ def plan_summary(plan: Plan) -> dict[str, Any]:
 def print_plan(plan: Plan, console: Console | None = None) -> None:
     """Print a plan for a person."""
     if console is None:
-        console = Console(highlight=False)
+        console = Console(highlight=False, markup=False)
         if not console.is_terminal:
-            console = Console(highlight=False, width=PLAIN_WIDTH)
+            console = Console(highlight=False, markup=False, width=PLAIN_WIDTH)
     total = plan.total_sequences * plan.sequence_length
     whose = f"tokenizer {plan.tokenizer.name}" if plan.tokenizer is not None else "from cards"
     console.print(
-        f"[bold]{plan.name}[/bold]  {plan.total_steps:,} steps, {plan.total_sequences:,} sequences of "
-        f"{plan.sequence_length:,}, {amount(total)} tokens; seed {plan.seed}, {whose}, "
-        f"plan {plan.hash[:12]}"
+        Text.assemble(
+            (plan.name, "bold"),
+            f"  {plan.total_steps:,} steps, {plan.total_sequences:,} sequences of "
+            f"{plan.sequence_length:,}, {amount(total)} tokens; seed {plan.seed}, {whose}, "
+            f"plan {plan.hash[:12]}",
+        )
     )
     write = console.file.write
     rows = forecast(plan)
@@ -142,11 +146,13 @@ def amount(count: int) -> str:
     return str(count)
 
 
-def _headline(plan: Plan, phase: PlanPhase) -> str:
+def _headline(plan: Plan, phase: PlanPhase) -> Text:
     tokens = (phase.end - phase.start) * plan.sequence_length
-    return (
-        f"[bold]{phase.name}[/bold]  mixture {phase.mixture}, steps {phase.first_step:,} to {phase.end_step:,} "
-        f"of {phase.batch_size:,} sequences, {amount(tokens)} tokens, learning rate {describe_rate(phase.settings.learning_rate)}"
+    return Text.assemble(
+        (phase.name, "bold"),
+        f"  mixture {phase.mixture}, steps {phase.first_step:,} to {phase.end_step:,} "
+        f"of {phase.batch_size:,} sequences, {amount(tokens)} tokens, "
+        f"learning rate {describe_rate(phase.settings.learning_rate)}",
     )
 
 

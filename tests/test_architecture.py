@@ -99,6 +99,20 @@ def test_no_module_outgrows_one_concept(project_root: Path) -> None:
     assert not long
 
 
+def test_no_console_reads_markup(project_root: Path) -> None:
+    """Rich takes ``[/b]`` in a page's text or a file's name for a tag: an error, or text that is not shown."""
+    reading = [
+        f"{path.relative_to(project_root)}:{node.lineno}"
+        for path in modules(project_root)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "Console"
+        and not any(keyword.arg == "markup" for keyword in node.keywords)
+    ]
+    assert not reading
+
+
 IMPORT_NAMES = {
     "beautifulsoup4": "bs4",
     "dm-haiku": "haiku",

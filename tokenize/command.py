@@ -203,7 +203,7 @@ def _console() -> Any:
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
-    return Console(highlight=False, width=None if terminal else 200)
+    return Console(highlight=False, markup=False, width=None if terminal else 200)
 
 
 def _progress(jobs: list[Job]) -> Any:
@@ -240,7 +240,7 @@ def _bar(jobs: list[Job]) -> Any:
             TimeRemainingColumn(),
         ]
         stop = threading.Event()
-        with Progress(*columns, console=Console(stderr=True)) as bar:
+        with Progress(*columns, console=Console(stderr=True, markup=False)) as bar:
             task = bar.add_task("tokenize (shards)", total=sum(len(job.tasks) for job in jobs))
 
             def watch() -> None:

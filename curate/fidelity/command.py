@@ -105,7 +105,7 @@ def fidelity(
         if not totals.pages:
             raise InputError("no pages in it", file=", ".join(sources), remedy=f"Is {profile} their profile?")
     problems = [problem for requirement in required if (problem := requirement.problem(totals))]
-    errors = Console(stderr=True, soft_wrap=True)
+    errors = Console(stderr=True, soft_wrap=True, markup=False)
     if as_json:
         print(
             json.dumps(
@@ -115,7 +115,7 @@ def fidelity(
             )
         )
     else:
-        console = Console(soft_wrap=True)
+        console = Console(soft_wrap=True, markup=False)
         print_totals(totals, console)
         worst.print_to(console)
     for problem in problems:

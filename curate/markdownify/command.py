@@ -34,7 +34,7 @@ class Engine(StrEnum):
     """The package of that name, to compare with; knows no profiles and policies, only the style."""
 
 
-@app.command()
+@app.command(context_settings={"help_option_names": ["-h", "--help"]})
 def markdownify(
     sources: Annotated[
         list[str] | None,
@@ -135,6 +135,13 @@ def markdownify(
                 field="--explain",
                 remedy="Name one page",
             )
+        if out is not None or counters:
+            raise SpecError(
+                "the explained page has Markdown and counters in it",
+                field="--explain",
+                value="--out" if out is not None else "--counters",
+                remedy="Leave the other out",
+            )
         _explain(
             next(pages), explain, dry_run, max_bytes, profile=profile, charset=charset, **options, **styles
         )
@@ -167,6 +174,7 @@ def _explain(page: tuple[str, bytes], target: str, dry_run: bool, max_bytes: int
         print(f"{page[0]} -> {target}")
     else:
         storage.write_bytes(target, _convert(write, *page).encode())
+        print(f"{page[0]} explained in {target}", file=sys.stderr)
 
 
 def _write_tree(

@@ -143,3 +143,12 @@ def test_longer_pages_are_refused(run: Run, pages: Path) -> None:
     code, _, err = run(pages, "--max-bytes", 5)
     assert code == 2
     assert "--max-bytes" in err
+
+
+def test_brackets_of_a_page_are_text_for_the_terminal(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("<p>lost</p><ul><li>the tag [/quote] and [bold]</li></ul>")
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror" / "a.md").write_text("- the tag [/x]\n")
+    code, out, err = run(tmp_path / "a.html", "--markdown", tmp_path / "mirror", "--show", "1")
+    assert code == 0, err
+    assert "thetag[/quote]and[bold]" in out

@@ -88,6 +88,16 @@ def test_a_page_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "only one page" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("other", [("-o", "b.md"), ("--counters",)])
+def test_an_explained_page_has_no_other_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], other: tuple[str, ...]
+) -> None:
+    (tmp_path / "a.html").write_text(PAGE)
+    assert run(tmp_path / "a.html", "--explain", tmp_path / "c.html", *other) == 2
+    assert "Leave the other out" in capsys.readouterr().err
+    assert not (tmp_path / "c.html").exists()
+
+
 def test_the_rules_of_a_profile_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--rules", "--profile", "arxiv") == 0
     out = capsys.readouterr().out
