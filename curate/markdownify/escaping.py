@@ -39,6 +39,8 @@ _LINE_START = re.compile(
     r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|([-=_*])(?=(?:\1| )*$)|~~~|(?=\d{1,9}[.)](?:\s|$)))"
 )
 _NOT_IN_URL = re.compile(r"[\s()<>\\&\x00-\x1f]")
+_DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.){1,999}\]:")
+"""A link definition, where code hides its end from escaping: ``[a `]: b```."""
 _ORDERED = re.compile(r"(\d{1,9})([.)])")
 
 
@@ -88,7 +90,7 @@ def escape_line_start(line: str) -> str:
         return line
     match = _LINE_START.match(line)
     if match is None:
-        return line
+        return "\\" + line if line[:1] == "[" and _DEFINITION.match(line) else line
     if match.end() == match.start():
         return _ORDERED.sub(r"\1\\\2", line, count=1)
     return "\\" + line
@@ -97,6 +99,11 @@ def escape_line_start(line: str) -> str:
 def escape_cell(text: str) -> str:
     """Escape the pipes of a table cell: GFM splits rows before it parses inline markup."""
     return text.replace("|", "\\|") if "|" in text else text
+
+
+def escape_attribute(text: str) -> str:
+    """Escape ``text`` for an HTML attribute between double quotes."""
+    return escape_html(text).replace('"', "&quot;").replace("\n", "&#10;")
 
 
 def escape_html(text: str) -> str:

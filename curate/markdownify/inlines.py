@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tootsie.curate.markdownify.escaping import collapse, destination, escape_text, title_suffix
+from tootsie.curate.markdownify.escaping import (
+    collapse,
+    destination,
+    escape_attribute,
+    escape_text,
+    title_suffix,
+)
 from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.footnotes import is_back_link
 from tootsie.curate.markdownify.options import Images, Links, References
@@ -17,6 +23,7 @@ _MARKUP = re.compile(r"[&<>\\`*_\[\]$~|]")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 MAX_REPEATED = 8192
 """Characters of the target of one link that are written again, in each of the blocks that it holds after the first."""
+_DEFINES = re.compile(r"(?<!\\)\]:")
 _AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]*\Z")
 
 
@@ -122,6 +129,10 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         s.counters["links"] += 1
         if not title and inner.replace("\\", "") == href and _AUTOLINK.match(href):
             return f"<{href}>"
+        if "]:" in inner and _DEFINES.search(inner):
+            # In code it cannot be escaped; at the start of a paragraph it would make a link definition.
+            named = f' title="{escape_attribute(title)}"' if title else ""
+            return f'<a href="{escape_attribute(href)}"{named}>{inner}</a>'
         return f"[{inner}]{target}"
 
     if serializer.options.exact and is_empty(node):

@@ -35,8 +35,8 @@ name: small
 seed: 1
 sequence_length: 16
 datasets:
-  prose: {cache: caches/prose}
-  code: {cache: caches/code}
+  prose: {cache: caches/prose, max_epochs: 20}
+  code: {cache: caches/code, max_epochs: 20}
 mixtures:
   base:
     groups:
@@ -55,6 +55,7 @@ phases:
     for: "4 steps"
     batch_size: 4
     learning_rate: {shape: linear, to: 0.0001}
+acknowledge: {z-loss: ten steps}
 """
 RUN = """
 plan: plan.json

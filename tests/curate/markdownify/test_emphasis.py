@@ -87,3 +87,19 @@ def test_deep_and_long_emphasis_costs_no_more_than_its_length() -> None:
     assert resolve(marked(deep)).count("d") == 20_000
     flat = "<em>(a)</em><em>b:</em>" * 50_000
     assert resolve(marked(flat)).count("b:") == 50_000
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ("<p><a href=';'><code>]:</code></a></p>", '<a href=";">`]:`</a>\n'),
+        (
+            "<p><a href='x&y' title='q\"r'>t <code>a]: b</code></a> z</p>",
+            '<a href="x&amp;y" title="q&quot;r">t `a]: b`</a> z\n',
+        ),
+        ("<p>[a <code>]: b</code></p>", "\\[a `]: b`\n"),
+    ],
+)
+def test_code_makes_no_link_definition(html: str, markdown: str) -> None:
+    """Code hides the end of a label from escaping; a paragraph that begins so would vanish as a link definition."""
+    assert markdownify(html) == markdown
