@@ -151,26 +151,28 @@ def compare(python: str, rounds: int) -> None:
 
 
 def own_rates(rounds: int) -> None:
-    """Print triples a second for batches of contiguous and of random positions."""
+    """Print triples a second for one batch of contiguous positions, for one batch after another, and for random positions."""
     from tootsie.mixtures.compiler import compile_file
     from tootsie.mixtures.order import Order
 
     plan = compile_file(str(RECIPE))
     phase = next(phase for phase in plan.phases if phase.name == PHASE)
     rng = np.random.default_rng(0)
-    sizes = {"contiguous": (2**12, 2**16, 2**20, 2**22), "random": (2**10, 2**12)}
+    sizes = {"contiguous": (2**12, 2**16, 2**20, 2**22), "read on": (2**12, 2**16), "random": (2**10, 2**12)}
     cases = [(kind, size) for kind, batches in sizes.items() for size in batches]
     rates: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
     for _ in range(rounds):
         for kind, size in cases:
             order = Order(plan)  # Nothing is left over from the round before, but the tables of the shuffles.
+            batches = 2**20 // size if kind == "read on" else 1
+            first = int(rng.integers(phase.start, phase.end - batches * size))
+            positions = first + np.arange(size)
             if kind == "random":
                 positions = rng.integers(phase.start, phase.end, size)
-            else:
-                positions = int(rng.integers(phase.start, phase.end - size)) + np.arange(size)
             before = time.process_time()
-            order.draw(positions)
-            rates[kind, size].append(size / (time.process_time() - before))
+            for number in range(batches):
+                order.draw(positions + number * size)
+            rates[kind, size].append(batches * size / (time.process_time() - before))
     for (kind, size), found in rates.items():
         print(
             f"draws, {kind:10s} {size:>9,}: {statistics.median(found):>9,.0f} a second "
