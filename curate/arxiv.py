@@ -138,10 +138,13 @@ class Arxiv(FilteredCorpus):
             if filesystem.isdir(path):
                 found = [one for one in storage.find_files(url) if one.lower().endswith(PAGE_SUFFIXES)]
                 if not found:
+                    archives = any(one.lower().endswith(".zip") for one in storage.find_files(url))
                     raise InputError(
                         "no HTML page in this folder",
                         file=url,
-                        remedy="Name a ZIP, a folder of pages or pages",
+                        remedy=f"Name its archives: {url.rstrip('/')}/*.zip"
+                        if archives
+                        else "Name a ZIP, a folder of pages or pages",
                     )
                 units.append(Unit(name, tuple(found), sum(storage.size(one) for one in found)))
             elif url.lower().endswith(PAGE_SUFFIXES):

@@ -352,4 +352,5 @@ def _say_plan(job: Job) -> None:
         print(f"setting\t{name}\t{value}")
     for shard in range(job.shards):
         print(f"write\t{job.folder}/{part_name(shard, job.shards)}")
-    print(f"write\t{job.folder}/_manifest.json")
+    for name in ("README.md", "_manifest.json"):
+        print(f"write\t{job.folder}/{name}")

@@ -71,7 +71,7 @@ MISTAKES = (
         8,
         "a corrupted copy of the main dataset",
         P,
-        "ledgers with checksums, `tootsie tokenize verify`; downloads are not verified yet",
+        "`tootsie data fetch` and `verify`, ledgers with checksums; nothing asks for a verified copy before it is tokenized",
     ),
     Mistake(9, "ran out of data without warning", H, "`tootsie mix show`"),
     Mistake(

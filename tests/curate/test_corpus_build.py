@@ -259,6 +259,13 @@ def test_dry_run_writes_nothing(curate, papers: Path) -> None:
     assert not result.folder.exists()
     assert f"read\ta.zip\t{papers.stat().st_size}" in result.stdout
     assert f"write\t{result.folder}/part-00001-of-00002.jsonl.zst" in result.stdout
+    assert f"write\t{result.folder}/README.md" in result.stdout
+
+
+def test_a_folder_of_archives_is_told_how_to_name_them(curate, papers: Path) -> None:
+    result = curate("arxiv", papers.parent, out="../elsewhere")
+    assert result.code == 2
+    assert f"Name its archives: {papers.parent}/*.zip" in result.stderr
 
 
 def test_output_inside_the_input_is_refused(curate, tmp_path: Path) -> None:
