@@ -25,8 +25,9 @@ def find_document(plan: Plan, document: str) -> list[dict[str, Any]]:
 
     Raises:
       InputError: no cache of the plan holds a document of this id.
-      ArtefactError: a cache is missing, or is not the one that the plan was compiled from.
+      ArtefactError: a cache is missing, or is not the one that the plan was compiled from, or the plan was made from cards.
     """
+    _ = plan.cache_tokenizer  # Refuses a plan from cards: what is not tokenized has no documents yet.
     order = Order(plan)
     total = order.counts(plan.total_sequences)
     found: list[dict[str, Any]] = []

@@ -11,6 +11,7 @@ import pytest
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.mixtures.compiler import compile_file, compile_spec
 from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.search import find_document
 from tootsie.mixtures.spec_file import parse_spec
 
 HEAD = """\
@@ -114,6 +115,8 @@ def test_a_plan_from_cards(tmp_path: Path) -> None:
         "web: its size is not measured with llama3: 5,000 tokens (the paper), counted with gpt-neox"
         in plan.notes
     )
+    with pytest.raises(ArtefactError, match="compiled from dataset cards"):
+        find_document(plan, "web-1")
     with pytest.raises(ArtefactError, match="compiled from dataset cards"):
         _ = plan.cache_tokenizer
     assert Plan.load(_saved(plan, tmp_path)).hash == plan.hash
