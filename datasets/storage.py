@@ -18,7 +18,7 @@ import fsspec.core
 import zstandard
 
 from tootsie.datasets.compression import by_name, decompressed
-from tootsie.datasets.errors import InputError, SpecError
+from tootsie.datasets.errors import InputError, SpecError, UserError
 
 MAX_EXPANSION = 1_000_000
 """Paths that one brace pattern may expand to."""
@@ -188,6 +188,18 @@ def open_binary(url: str) -> IO[bytes]:
         raise InputError("no such file", file=url, remedy="Check the path") from None
     except IsADirectoryError:
         raise InputError("this is a folder, a file is needed", file=url) from None
+    except Exception as error:
+        # A remote file system raises what its client library raises: connection, credentials, quota.
+        if isinstance(error, UserError) or isinstance(
+            filesystem, fsspec.implementations.local.LocalFileSystem
+        ):
+            raise
+        raise InputError(
+            "the remote file system did not open it",
+            file=url,
+            value=" ".join(f"{type(error).__name__}: {error}".split())[:200],
+            remedy="Check the network, the credentials and the name",
+        ) from error
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import os
 import tracemalloc
 from pathlib import Path
 
+import fsspec
 import pytest
 import zstandard
 from hypothesis import given
@@ -177,3 +178,20 @@ def test_a_folder_that_cannot_be_read_is_no_empty_folder(
     monkeypatch.setattr(os, "scandir", refuse)
     with pytest.raises(PermissionError):
         storage.find_files(str(tmp_path))
+
+
+class Unreachable(fsspec.AbstractFileSystem):
+    """A remote file system whose client library cannot connect."""
+
+    protocol = "unreachable"
+
+    def open(self, *arguments: object, **options: object) -> None:
+        raise RuntimeError("[Errno -2]\n Name or service not known")
+
+
+def test_what_a_remote_file_system_raises_is_told_in_one_line() -> None:
+    fsspec.register_implementation("unreachable", Unreachable, clobber=True)
+    with pytest.raises(
+        InputError, match=r"unreachable://a/b: the remote file system did not open it .found .RuntimeError: "
+    ):
+        storage.open_binary("unreachable://a/b")
