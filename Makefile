@@ -31,8 +31,8 @@ setup-dev: $(VENV)/.installed-dev .build/specifications/.downloaded  ## Make .ve
 demo: setup  ## The whole way on the sample dumps: dumps in, a trained model and a report out
 	$(RUN) -m tootsie.train.demo demo-run
 
-test: setup-dev  ## Run the tests
-	$(RUN) -m pytest
+test: setup-dev  ## Run the tests, two files at a time
+	$(RUN) -m pytest -n 2 --dist loadfile
 
 markdownify-suite: setup-dev  ## Run the package's tests on this converter; SUITE: the tests folder of a checkout of it
 	PYTHONPATH= MARKDOWNIFY_SUITE=$(SUITE) $(BIN)/python -m pytest -q -s tests/curate/markdownify/test_markdownify_suite.py
