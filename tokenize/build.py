@@ -8,33 +8,30 @@ killed build continues; the ledger is written when all are there, and the receip
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tootsie.datasets import storage
-from tootsie.datasets.accounting import Accounting
-from tootsie.datasets.errors import ArtefactError, InputError, SpecError
+from tootsie.datasets.errors import InputError, SpecError
 from tootsie.datasets.provenance import code_version, fingerprint
-from tootsie.tokenize.build_key import PROGRESS, BuildKey, Split, first_difference, key_url, read_key
-from tootsie.tokenize.cache import TokenCache, check_sizes
+from tootsie.tokenize.build_key import PROGRESS, BuildKey, Split
+from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.hold_out import check_fraction
+from tootsie.tokenize.job import Job, complete, refuse_other_build
 from tootsie.tokenize.ledger import (
     LEDGER_NAME,
     EngineInfo,
-    Ledger,
-    load_ledger,
-    save_ledger,
 )
-from tootsie.tokenize.shard_build import Receipt, ShardTask, build_run, receipt_url
+from tootsie.tokenize.shard_build import ShardTask, build_run
 from tootsie.tokenize.shard_writer import shard_path
 from tootsie.tokenize.sharding import Slice, cut, limited, shard_count
 from tootsie.tokenize.sources import Corpus, find_corpora
 from tootsie.tokenize.tokenizers import DEFAULT_TOKENIZER, load_tokenizer
-from tootsie.tokenize.verification import histogram
 
 if TYPE_CHECKING:
     from apache_beam import Pipeline
@@ -68,20 +65,6 @@ class BuildSettings:
     """Begin documents with BOS; by default as the tokenizer's makers do."""
     add_eos: bool | None = None
     """End documents with EOS; by default yes."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """One cache to build."""
-
-    folder: str
-    key: BuildKey
-    tasks: tuple[ShardTask, ...]
-
-    @property
-    def finished(self) -> bool:
-        """Whether its ledger is there."""
-        return storage.exists(storage.join(self.folder, LEDGER_NAME))
 
 
 def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> list[Job]:
@@ -158,7 +141,7 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
             for number, run in enumerate(runs)
         )
         job = Job(folder, key, tasks)
-        _refuse_other_build(job)
+        refuse_other_build(job)
         jobs.append(job)
     return jobs
 
@@ -185,33 +168,14 @@ def build_caches(
     from tootsie.datasets import beam_runner
 
     jobs = plan_jobs(inputs, output, settings)
-    waiting = [job for job in jobs if not job.finished]
-    for job in waiting:
-        _prepare(job)
-    if waiting:
+
+    def write(waiting: list[Job]) -> None:
         tasks = [task for job in waiting for task in job.tasks]
-        with progress(waiting) if progress else _Nothing():
+        with progress(waiting) if progress else contextlib.nullcontext():
             beam_runner.run(functools.partial(_pipeline, tasks), options or beam_runner.pipeline_options([]))
-        ledgers = [_ledger(job) for job in waiting]
-        for job, ledger in zip(waiting, ledgers, strict=True):
-            save_ledger(job.folder, ledger)
-    for job in jobs:
-        _tidy(job.folder)
+
+    complete(jobs, write)
     return [TokenCache.open(job.folder) for job in jobs]
-
-
-def finished_shards(jobs: Iterable[Job]) -> int:
-    """Return how many shards of unfinished caches have their receipt."""
-    return sum(
-        len(
-            [
-                name
-                for name in storage.list_files(storage.join(job.folder, PROGRESS))
-                if name.endswith(".receipt.json")
-            ]
-        )
-        for job in jobs
-    )
 
 
 def runs_of_one_file(tasks: Sequence[ShardTask]) -> list[list[ShardTask]]:
@@ -270,108 +234,3 @@ def _refuse_other_layout(output: str, split: bool) -> None:
                     field="--validation-fraction",
                     remedy="Use the same option, or another output folder",
                 )
-
-
-def _refuse_other_build(job: Job) -> None:
-    """Compare the job with what its folder holds, finished or begun.
-
-    Another code or engine version does not matter to a finished cache (its ledger says which it was; the tokenizer's
-    fingerprint is compared in any case); a begun one is begun anew, see :func:`_prepare`.
-    """
-    if job.finished:
-        ledger, _ = load_ledger(job.folder)
-        check_sizes(job.folder, ledger)
-        found = BuildKey(**{name: getattr(ledger, name) for name in BuildKey.model_fields})
-        state = "is finished and was built"
-    else:
-        begun = read_key(job.folder)
-        if begun is None:
-            return
-        found, state = begun, "was begun"
-    difference = first_difference(found, job.key)
-    if difference:
-        field, before, now = difference
-        raise SpecError(
-            f"the output {state} with {field} {before}, now it is {now}",
-            file=job.folder,
-            field=field,
-            remedy="Use the same settings and input, or another output folder, or delete this one",
-        )
-
-
-def _prepare(job: Job) -> None:
-    """Clear what can't be used of an earlier attempt, and write down what is being built."""
-    shards, progress = (storage.join(job.folder, name) for name in ("shards", PROGRESS))
-    storage.remove_temporary(shards)
-    storage.remove_temporary(progress)
-    if read_key(job.folder) != job.key:
-        for folder in (progress, shards):
-            for name in storage.list_files(folder):
-                storage.remove(storage.join(folder, name))
-    storage.write_bytes(key_url(job.folder), job.key.model_dump_json().encode())
-
-
-def _tidy(folder: str) -> None:
-    """Remove what only an unfinished build needs."""
-    filesystem, path = storage.url_to_fs(storage.join(folder, PROGRESS))
-    if filesystem.exists(path):
-        filesystem.rm(path, recursive=True)
-    storage.remove_temporary(storage.join(folder, "shards"))
-
-
-def _ledger(job: Job) -> Ledger:
-    receipts = []
-    first_tokens: Counter[int] = Counter()
-    last_tokens: Counter[int] = Counter()
-    counters: Counter[str] = Counter()
-    for task in job.tasks:
-        url = receipt_url(job.folder, task.path)
-        if not storage.exists(url):
-            raise ArtefactError(
-                "the pipeline ended without this shard", file=url, remedy="Run the same command again"
-            )
-        receipt = Receipt.model_validate_json(storage.read_bytes(url))
-        assert receipt.build == task.build, f"{url}: the receipt of another build"
-        receipts.append(receipt)
-        first_tokens.update(receipt.first_tokens)
-        last_tokens.update(receipt.last_tokens)
-        counters.update(receipt.counters)
-    entries = tuple(receipt.entry for receipt in receipts)
-    documents = sum(entry.documents for entry in entries)
-    if not documents:
-        dropped = Accounting.total(receipt.accounting for receipt in receipts).dropped
-        raise_or_lower = "Raise" if job.key.split == "validation" else "Lower"
-        held_out = "other_split" in dropped
-        raise InputError(
-            f"no document is left for the {job.key.split} split" if held_out else "every document is empty",
-            file=job.folder,
-            value=dropped,
-            remedy=f"{raise_or_lower} --validation-fraction or change --seed"
-            if held_out
-            else "Check the input",
-        )
-    return Ledger(
-        name=job.key.name,
-        split=job.key.split,
-        tokenizer=job.key.tokenizer,
-        engine=job.key.engine,
-        sources=job.key.sources,
-        settings=job.key.settings,
-        code_version=job.key.code_version,
-        shards=entries,
-        documents=documents,
-        tokens=sum(entry.tokens for entry in entries),
-        bytes=sum(entry.bytes for entry in entries),
-        accounting=Accounting.total(receipt.accounting for receipt in receipts),
-        counters=dict(sorted(counters.items())),
-        first_tokens=histogram(first_tokens),
-        last_tokens=histogram(last_tokens),
-    )
-
-
-class _Nothing:
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass

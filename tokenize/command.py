@@ -9,8 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 if TYPE_CHECKING:
-    from tootsie.tokenize.build import Job
     from tootsie.tokenize.cache import TokenCache
+    from tootsie.tokenize.job import Job
 
 
 class _BuildByDefault(TyperGroup):
@@ -229,7 +229,7 @@ def _bar(jobs: list[Job]) -> Any:
         TimeRemainingColumn,
     )
 
-    from tootsie.tokenize.build import finished_shards
+    from tootsie.tokenize.job import finished_shards
 
     @contextlib.contextmanager
     def shown() -> Iterator[None]:

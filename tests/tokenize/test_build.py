@@ -18,6 +18,7 @@ from tootsie.datasets.errors import InputError, SpecError, UserError
 from tootsie.tokenize import build
 from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs, runs_of_one_file
 from tootsie.tokenize.cache import TokenCache
+from tootsie.tokenize.job import prepare
 from tootsie.tokenize.shard_build import build_shard
 from tootsie.tokenize.tokenizers import load_tokenizer
 
@@ -217,21 +218,21 @@ def test_a_begun_build_of_other_code_is_begun_anew(
 ) -> None:
     out = tmp_path / "out"
     (job,) = plan_jobs([corpus], str(out), BuildSettings(shards=3))
-    build._prepare(job)
+    prepare(job)
     for task in job.tasks[:2]:
         build_shard(task)
     with pytest.raises(SpecError, match=r"settings\.shards: the output was begun with settings\.shards 3"):
         plan_jobs([corpus], str(out), BuildSettings(shards=4))
     monkeypatch.setattr(build, "code_version", lambda stage: "other")
     (again,) = plan_jobs([corpus], str(out), BuildSettings(shards=3))
-    build._prepare(again)
+    prepare(again)
     assert not list((out / "shards").iterdir())
 
 
 def test_a_shard_damaged_between_two_attempts_is_written_again(corpus: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (job,) = plan_jobs([corpus], str(out), BuildSettings(shards=3))
-    build._prepare(job)
+    prepare(job)
     build_shard(job.tasks[1])
     path = out / job.tasks[1].path
     good = path.read_bytes()
