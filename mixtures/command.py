@@ -145,10 +145,17 @@ def trace_command(
 def diff_command(
     before: Annotated[str, typer.Argument(metavar="A", help="URL of a compiled plan.json.")],
     after: Annotated[str, typer.Argument(metavar="B", help="URL of another.")],
+    exit_code: Annotated[
+        bool,
+        typer.Option(
+            "--exit-code",
+            help="Exit with 1 where the plans differ in anything that a run does, as git diff does.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two plans: the first sequence that differs, datasets, phases, settings."""
-    from tootsie.mixtures.comparison import compare, print_comparison
+    from tootsie.mixtures.comparison import compare, differs, print_comparison
     from tootsie.mixtures.plan import Plan
 
     result = compare(Plan.load(before), Plan.load(after))
@@ -156,6 +163,8 @@ def diff_command(
         _print_json(result)
     else:
         print_comparison(result)
+    if exit_code and differs(result):
+        raise typer.Exit(1)
 
 
 @app.command("amend")

@@ -189,6 +189,15 @@ def compare(before: Plan, after: Plan) -> dict[str, Any]:
     }
 
 
+def differs(result: dict[str, Any]) -> bool:
+    """Return whether :func:`compare` has found anything that a run does, or is measured by, otherwise."""
+    return (
+        result["part_at"] is not None
+        or any(before != after for before, after in (result["total_steps"], result["total_sequences"]))
+        or bool(result["datasets"] or result["phases"])
+    )
+
+
 def print_comparison(result: dict[str, Any]) -> None:
     """Print what :func:`compare` returns."""
     part = result["part_at"]

@@ -190,6 +190,11 @@ def test_a_run_is_amended(example_folder: Path, plan_file: Path, capsys: pytest.
     out = capsys.readouterr().out
     assert "they part at sequence" in out
     assert "phase dessert: only in the second plan" in out
+    assert run("diff", plan_file, example_folder / "amended.json", "--exit-code") == 1
+    assert run("diff", plan_file, example_folder / "amended.json", "--exit-code", "--json") == 1
+    capsys.readouterr()
+    assert run("diff", plan_file, plan_file, "--exit-code") == 0
+    capsys.readouterr()
     assert run("diff", plan_file, plan_file) == 0
     assert "the plans draw the same, step for step" in capsys.readouterr().out
     amended.write_text(spec.replace("seed: 17", "seed: 18"))
