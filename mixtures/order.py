@@ -18,7 +18,8 @@ import numpy as np
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.phase_order import PhaseOrder, grouped
 from tootsie.mixtures.plan import Plan, PlanPhase
-from tootsie.mixtures.shuffle import permutation
+from tootsie.mixtures.shuffle import Permutation, permutation
+from tootsie.mixtures.tape import Tape
 
 BLOCK = 4096
 """Positions computed at a time; has no influence on the order."""
@@ -45,7 +46,7 @@ class Draws(NamedTuple):
     epoch: np.ndarray
     """int64[n], passes over the dataset completed before."""
     window: np.ndarray
-    """int64[n], row of the dataset's token cache at the plan's sequence length."""
+    """int64[n], row of the dataset's token cache at the sequence length of the phase."""
 
 
 class Order:
@@ -59,7 +60,12 @@ class Order:
         self.plan = plan
         self._starts = [phase.start for phase in plan.phases]
         self._index = {dataset.name: index for index, dataset in enumerate(plan.datasets)}
-        self._windows = np.array([dataset.windows for dataset in plan.datasets], dtype=np.int64)
+        self._tapes, self._begun = plan.lengths.tapes, plan.lengths.begun
+        # Sequences in an epoch, by tape; 1 stands for those of a dataset that is too short to be drawn from it.
+        self._rows = {
+            tape: np.array([max(1, tape.rows(dataset.tokens)) for dataset in plan.datasets], dtype=np.int64)
+            for tape in dict.fromkeys(self._tapes)
+        }
         self._phase_order = functools.lru_cache(maxsize=None)(self._make_phase_order)
         self._block = functools.lru_cache(CACHED_BLOCKS)(self._make_block)
         self._reached: tuple[tuple[int, int], list[int]] | None = None
@@ -122,9 +128,19 @@ class Order:
                 offsets = local[mine] - number * BLOCK
                 dataset[mine] = block_dataset[offsets]
                 unit[mine] = block_unit[offsets]
-        windows = self._windows[dataset]
-        epoch = unit // windows
-        return Draws(dataset, epoch, self._shuffled(dataset, epoch, unit - epoch * windows))
+        if len(self._rows) == 1:
+            return self._placed(self._tapes[0], dataset, unit)
+        epoch, window = np.empty_like(unit), np.empty_like(unit)
+        for number in np.unique(phases).tolist():
+            mine = np.flatnonzero(phases == number)
+            _, epoch[mine], window[mine] = self._placed(self._tapes[number], dataset[mine], unit[mine])
+        return Draws(dataset, epoch, window)
+
+    def _placed(self, tape: Tape, dataset: np.ndarray, unit: np.ndarray) -> Draws:
+        """Return where on the tape of its dataset each draw lies."""
+        rows = self._rows[tape][dataset]
+        epoch = unit // rows
+        return Draws(dataset, epoch, self._shuffled(tape, dataset, epoch, unit - epoch * rows))
 
     def counts(self, position: int) -> np.ndarray:
         """Return how many sequences of each dataset are drawn before ``position``, int64[D].
@@ -163,7 +179,7 @@ class Order:
         unit = np.empty(end - start, dtype=np.int64)
         for member, name in enumerate(order.names):
             at = np.flatnonzero(local == member)
-            unit[at] = phase.carried.get(name, 0) + drawn[member] + np.arange(len(at))
+            unit[at] = self._begun[number].get(name, 0) + drawn[member] + np.arange(len(at))
         after = (np.array(drawn) + np.bincount(local, minlength=len(drawn))).tolist()
         self._reached = ((number, block + 1), after)
         return index[local], unit
@@ -179,9 +195,7 @@ class Order:
     ) -> None:
         """Fill in ``dataset`` and ``unit`` at ``rows``, the positions of many blocks of one phase."""
         order, index = self._phase_order(number)
-        carried = np.array(
-            [self.plan.phases[number].carried.get(name, 0) for name in order.names], dtype=np.int64
-        )
+        begun = np.array([self._begun[number].get(name, 0) for name in order.names], dtype=np.int64)
         for first in range(0, len(blocks), LANES):
             part = blocks[first : first + LANES]
             members, units = order.lanes((part * BLOCK).tolist(), BLOCK)
@@ -189,7 +203,7 @@ class Order:
                 offsets = local[mine] - part[lane] * BLOCK
                 member = members[lane][offsets]
                 dataset[mine] = index[member]
-                unit[mine] = units[lane][offsets] + carried[member]
+                unit[mine] = units[lane][offsets] + begun[member]
 
     def _stretch(self, first: int, end: int) -> Draws:
         """Return the draws of the positions [first, end)."""
@@ -214,6 +228,7 @@ class Order:
     def _draw_stretch(self, number: int, start: int, end: int, draws: Draws) -> None:
         """Fill in the draws of the positions [start, end) of a phase."""
         order, index = self._phase_order(number)
+        tape = self._tapes[number]
         member, drawn = order.stretch(start, end)
         draws.dataset[:] = index[member]
         places, ends = grouped(member, len(order.names))
@@ -221,22 +236,26 @@ class Order:
             if not len(mine):
                 continue
             # The draws of a dataset follow one another: whole passes, but for the first and the last.
-            unit = self.plan.phases[number].carried.get(order.names[which], 0) + drawn[which]
-            windows = int(self._windows[index[which]])
+            unit = self._begun[number].get(order.names[which], 0) + drawn[which]
+            in_epoch = int(self._rows[tape][index[which]])
             done = 0
             while done < len(mine):
-                passes, row = divmod(unit + done, windows)
-                rows = np.arange(row, min(windows, row + len(mine) - done), dtype=np.int64)
+                passes, row = divmod(unit + done, in_epoch)
+                rows = np.arange(row, min(in_epoch, row + len(mine) - done), dtype=np.int64)
                 at = mine[done : done + len(rows)]
-                shuffle = permutation(windows, self.plan.seed, order.names[which], passes)
-                draws.window[at] = shuffle(rows)
+                draws.window[at] = tape.windows(self.shuffle(tape, int(index[which]), passes), rows)
                 if passes:
                     draws.epoch[at] = passes
                 done += len(rows)
 
-    def _shuffled(self, dataset: np.ndarray, epoch: np.ndarray, row: np.ndarray) -> np.ndarray:
+    def shuffle(self, tape: Tape, dataset: int, epoch: int) -> Permutation:
+        """Return the order of a dataset's spans in one epoch of a tape."""
+        given = self.plan.datasets[dataset]
+        return permutation(tape.spans(given.tokens), self.plan.seed, tape.key(given.name), epoch)
+
+    def _shuffled(self, tape: Tape, dataset: np.ndarray, epoch: np.ndarray, row: np.ndarray) -> np.ndarray:
         window = np.empty(len(row), dtype=np.int64)
-        places, ends = grouped(dataset, len(self._windows))
+        places, ends = grouped(dataset, len(self.plan.datasets))
         for which, rows in enumerate(np.split(places, ends[:-1])):
             if not len(rows):
                 continue
@@ -244,10 +263,7 @@ class Order:
             several = epochs.min() != epochs.max()
             for passes in np.unique(epochs).tolist() if several else epochs[:1].tolist():
                 mine = rows[epochs == passes] if several else rows
-                shuffle = permutation(
-                    int(self._windows[which]), self.plan.seed, self.plan.datasets[which].name, passes
-                )
-                window[mine] = shuffle(row[mine])
+                window[mine] = tape.windows(self.shuffle(tape, which, passes), row[mine])
         return window
 
     def _check_carried(self, before: PlanPhase, after: PlanPhase) -> None:

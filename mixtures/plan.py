@@ -10,7 +10,6 @@ share of a dataset in the phase *is* ``sequences / length``. See :mod:`tootsie.m
 from __future__ import annotations
 
 import bisect
-import os
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from fractions import Fraction
@@ -24,10 +23,15 @@ from tootsie.datasets.errors import ArtefactError
 from tootsie.datasets.json_text import parse_json, readable_json
 from tootsie.datasets.provenance import fingerprint
 from tootsie.mixtures.apportionment import largest_remainder
+from tootsie.mixtures.cache_location import as_seen_here, is_absolute, seen_from
+from tootsie.mixtures.lengths import Lengths
 from tootsie.mixtures.settings import PhaseSettings
+from tootsie.mixtures.tape import Tape, tape_for
 from tootsie.tokenize.ledger import TokenizerIdentity
 
 FORMAT: Literal["tootsie-plan/1"] = "tootsie-plan/1"
+FORMAT_OF_LENGTHS: Literal["tootsie-plan/2"] = "tootsie-plan/2"
+"""Of plans with spans, or with a phase of another sequence length; all others stay of format 1, with the same bytes and hash."""
 WEIGHT_TOTAL = 2**62
 """What the integer weights of a phase add up to; a share is ``weight / WEIGHT_TOTAL``."""
 MAX_PHASE_LENGTH = 2**40
@@ -67,9 +71,9 @@ class PlanDataset(BaseModel):
     evidence: Evidence = Evidence.LEDGER
     """Where the numbers come from."""
     windows: int = Field(gt=0)
-    """Whole sequences in an epoch: ``tokens // sequence_length``."""
+    """Whole sequences in an epoch: ``tokens // sequence_length``; whole spans where the plan has a ``span_length``."""
     tail_tokens: int = Field(ge=0)
-    """Ids left over after the last whole sequence; never drawn."""
+    """Ids left over after the last of them; never drawn."""
     max_epochs: str | None = None
     """The cap of the spec (a decimal number), already checked."""
     groups: tuple[str, ...] = ()
@@ -95,6 +99,8 @@ class PlanPhase(BaseModel):
     """Step after the last."""
     batch_size: int = Field(gt=0, le=MAX_BATCH_SIZE)
     """Sequences in a step."""
+    sequence_length: int | None = Field(default=None, gt=0)
+    """Tokens in a sequence of this phase where they are not the plan's ``sequence_length``; see :meth:`Plan.length_of`."""
     length: int = Field(gt=0, le=MAX_PHASE_LENGTH)
     """Positions that ``sequences`` are spread over: ``end - start``, or more where a phase is cut short."""
     sequences: dict[str, int]
@@ -174,14 +180,16 @@ class Plan(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal["tootsie-plan/1"] = FORMAT
+    format: Literal["tootsie-plan/1", "tootsie-plan/2"] = FORMAT
     """Version of this layout *and* of the order and shuffling; later versions replay it."""
     name: str = Field(min_length=1)
     """Name of the run."""
     seed: int = Field(ge=0, lt=2**63)
     """Key of the shuffling, with the dataset's name and the epoch."""
     sequence_length: int = Field(gt=0)
-    """T, tokens in a sequence."""
+    """T, tokens in a sequence of every phase that does not state its own."""
+    span_length: int | None = Field(default=None, gt=0)
+    """S, tokens in a span: what an epoch shuffles in one piece (see :mod:`tootsie.mixtures.tape`); absent: one sequence."""
     tokenizer: TokenizerIdentity | None
     """The tokenizer that all caches were made with; none in a plan made from cards alone, which cannot be trained on."""
     datasets: tuple[PlanDataset, ...]
@@ -206,8 +214,15 @@ class Plan(BaseModel):
         known = set(names)
         if len(known) != len(names):
             raise ValueError("datasets: a name stands there twice")
+        own = [phase.sequence_length for phase in self.phases if phase.sequence_length is not None]
+        if (self.format == FORMAT_OF_LENGTHS) != bool(own or self.span_length is not None):
+            raise ValueError(f"format {self.format} does not fit the sequence lengths")
+        if self.sequence_length in own or self.span % self.sequence_length:
+            raise ValueError(
+                "a phase repeats the plan's sequence_length, or span_length is no multiple of it"
+            )
         for dataset in self.datasets:
-            if divmod(dataset.tokens, self.sequence_length) != (dataset.windows, dataset.tail_tokens):
+            if divmod(dataset.tokens, self.span) != (dataset.windows, dataset.tail_tokens):
                 raise ValueError(f"dataset {dataset.name!r}: windows and tail_tokens do not fit its tokens")
         position = step = 0
         drawn: dict[str, int] = {}
@@ -288,11 +303,45 @@ class Plan(BaseModel):
         phase = self.phase_of_step(step)
         return phase.settings.learning_rate.at(step - phase.first_step, phase.steps)
 
+    @property
+    def span(self) -> int:
+        """S, tokens in a span of the plan."""
+        return self.span_length or self.sequence_length
+
+    def length_of(self, phase: PlanPhase) -> int:
+        """Return T, the tokens in a sequence of a phase."""
+        return phase.sequence_length or self.sequence_length
+
+    def tape_of(self, phase: PlanPhase) -> Tape:
+        """Return how a phase reads its datasets."""
+        return tape_for(self.length_of(phase), self.span)
+
+    @cached_property
+    def lengths(self) -> Lengths:
+        """What follows from the sequence lengths: tokens at a position, places on the tapes, passes."""
+        return Lengths(self)
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens of the whole run."""
+        return self.lengths.tokens_before(self.total_sequences)
+
     def content_hash(self) -> str:
         """Return what :attr:`hash` must be."""
         exclude: dict[str, Any] = dict.fromkeys(("hash", "notes", "code_version"), True)
         exclude["datasets"] = {"__all__": {"cache"}}
-        return fingerprint(self.model_dump(mode="json", exclude=exclude))
+        return fingerprint(self._written(self.model_dump(mode="json", exclude=exclude)))
+
+    @staticmethod
+    def _written(content: dict[str, Any]) -> dict[str, Any]:
+        """Leave out the fields that format 1 does not have where they say nothing: its plans keep their bytes."""
+        for part, field in (
+            (content, "span_length"),
+            *((part, "sequence_length") for part in content["phases"]),
+        ):
+            if part[field] is None:
+                del part[field]
+        return content
 
     def sealed(self) -> Plan:
         """Return the plan with its hash."""
@@ -300,11 +349,11 @@ class Plan(BaseModel):
 
     def to_json(self) -> bytes:
         """Return the content of ``plan.json``: equal plans give equal bytes."""
-        return readable_json(self.model_dump(mode="json"))
+        return readable_json(self._written(self.model_dump(mode="json")))
 
     def save(self, url: str) -> None:
         """Seal the plan and write it atomically; caches are named relative to its folder where they can."""
-        storage.write_bytes(url, self.sealed()._relocated(lambda cache: _seen_from(url, cache)).to_json())
+        storage.write_bytes(url, self.sealed()._relocated(lambda cache: seen_from(url, cache)).to_json())
 
     def _relocated(self, move: Callable[[str], str]) -> Plan:
         datasets = [dataset.model_copy(update={"cache": move(dataset.cache)}) for dataset in self.datasets]
@@ -327,14 +376,14 @@ class Plan(BaseModel):
             raise ArtefactError(
                 "the plan is not JSON", file=url, value=str(error), remedy=_COMPILE_AGAIN
             ) from None
-        if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        if not isinstance(raw, dict) or raw.get("format") not in (FORMAT, FORMAT_OF_LENGTHS):
             found = raw.get("format") if isinstance(raw, dict) else type(raw).__name__
             raise ArtefactError(
                 "not a plan, or one of another version",
                 file=url,
                 field="format",
                 value=found,
-                remedy=f"This code reads {FORMAT}",
+                remedy=f"This code reads {FORMAT} and {FORMAT_OF_LENGTHS}",
             )
         try:
             plan = cls.model_validate(raw)
@@ -355,7 +404,7 @@ class Plan(BaseModel):
                 remedy=f"A plan is never edited by hand: edit the spec. {_COMPILE_AGAIN}",
             )
         folder = url.rpartition("/")[0]
-        return plan._relocated(lambda cache: cache if _is_absolute(cache) else _normal(folder, cache))
+        return plan._relocated(lambda cache: cache if is_absolute(cache) else as_seen_here(folder, cache))
 
 
 def add_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
@@ -364,37 +413,6 @@ def add_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str,
     for name, count in second.items():
         total[name] = total.get(name, 0) + count
     return {name: count for name, count in total.items() if count}
-
-
-def _is_absolute(path: str) -> bool:
-    return "://" in path or path.startswith("/")
-
-
-def _local(url: str) -> str | None:
-    """Return the path of a local file; ``None`` where the URL names another file system, which need not be installed."""
-    path = url.removeprefix("file://")
-    return None if "://" in path else path
-
-
-def _seen_from(url: str, cache: str) -> str:
-    """Return a cache as seen from the folder of the file ``url``, if it is a relative path or lies below that folder."""
-    plan, local = _local(url), _local(cache)
-    if local is None:
-        return cache.removeprefix(url.rpartition("/")[0] + "/")
-    path = os.path.abspath(local)
-    if plan is None:
-        return path
-    folder = os.path.dirname(os.path.abspath(plan))
-    if _is_absolute(cache) and not path.startswith(folder + os.sep):
-        return cache
-    return os.path.relpath(path, folder).replace(os.sep, "/")
-
-
-def _normal(folder: str, path: str) -> str:
-    """Return ``path``, which is relative to ``folder``, as seen from the working folder."""
-    if "://" in folder:
-        return storage.join(folder, path)
-    return os.path.normpath(os.path.join(folder, path)).replace(os.sep, "/")
 
 
 _COMPILE_AGAIN = "Compile it again with tootsie mix compile"

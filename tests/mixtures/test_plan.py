@@ -11,7 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from tootsie.datasets.errors import ArtefactError
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan, _seen_from, add_counts
+from tootsie.mixtures.cache_location import seen_from
+from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan, add_counts
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_a_folder_with_plan_and_caches_can_move(
     plan_url: str, cache: str, written: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.getcwd", lambda: "/here")
-    assert _seen_from(plan_url, cache) == written
+    assert seen_from(plan_url, cache) == written
 
 
 def test_numbers_of_a_list_stand_on_one_line(plan: Plan) -> None:
