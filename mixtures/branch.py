@@ -35,7 +35,9 @@ def branch_step(at: str, base: Plan) -> int:
     if duration.unit is Unit.STEPS:
         step = Fraction(duration.amount)
     else:
-        sequences = duration.amount / (base.sequence_length if duration.unit is Unit.TOKENS else 1)
+        sequences = duration.amount
+        if duration.unit is Unit.TOKENS:
+            sequences = base.lengths.position_of(duration.amount)
         phase = next((phase for phase in base.phases if sequences <= phase.end), base.phases[-1])
         step = phase.first_step + (sequences - phase.start) / phase.batch_size
     if step.denominator != 1:
@@ -69,11 +71,13 @@ def drawn_by(base: Plan, step: int) -> dict[str, int]:
     return {dataset.name: count for dataset, count in zip(base.datasets, counts, strict=True) if count}
 
 
-def owed_after(phases: list[PlanPhase], drawn: dict[str, int]) -> dict[str, int]:
-    """Return sequences asked of ``phases`` minus those drawn, by dataset, in units of 1/2**62."""
-    owed = add_owed({}, {}, 0, drawn)
-    for phase in phases:
-        owed = add_owed(owed, phase.asked, phase.end - phase.start, {})
+def owed_after(base: Plan, phases: list[PlanPhase], drawn: dict[str, int]) -> dict[str, int]:
+    """Return tokens asked of ``phases``, the first ones of ``base``, minus those drawn, by dataset, in units of 1/2**62."""
+    owed: dict[str, int] = {}
+    reached = [*(phase.carried for phase in phases[1:]), drawn]
+    for phase, after in zip(phases, reached, strict=True):
+        here = {name: count - phase.carried.get(name, 0) for name, count in after.items()}
+        owed = add_owed(owed, phase.asked, phase.end - phase.start, here, base.length_of(phase))
     return owed
 
 
@@ -84,10 +88,11 @@ def check_base(spec: Spec, source: YamlSource, base: Plan, measured: dict[str, M
       SpecError: another seed, sequence length or tokenizer, or a dataset that is another cache now.
     """
     at: Path = ("branch", "plan")
-    for field in ("seed", "sequence_length"):
-        if getattr(spec, field) != getattr(base, field):
+    kept = {"seed": base.seed, "sequence_length": base.sequence_length, "span_length": base.span}
+    for field, value in kept.items():
+        if value != (spec.span if field == "span_length" else getattr(spec, field)):
             raise source.error(
-                f"the plan that it branches off has {field} {getattr(base, field):,}",
+                f"the plan that it branches off has {field} {value:,}",
                 (field,),
                 getattr(spec, field),
                 "A branch keeps it: it decides what has been drawn",

@@ -12,8 +12,14 @@ INHERITED = tuple(name for name in PhaseSettings.model_fields if name != "learni
 """Settings that a phase inherits as they are."""
 
 
-def list_changes(before: PlanPhase, after: PlanPhase) -> list[Change]:
-    """Return every difference between two phases: mixture, shares asked, batch size, each setting."""
+def list_changes(before: PlanPhase, after: PlanPhase, lengths: tuple[int, int] = (0, 0)) -> list[Change]:
+    """Return every difference between two phases: mixture, shares asked, batch size, sequence length, each setting.
+
+    Args:
+      before: a phase.
+      after: another.
+      lengths: tokens in a sequence of each.
+    """
 
     def change(field: str, old: Any, new: Any) -> list[Change]:
         return [] if old == new else [Change(phase=after.name, field=field, before=old, after=new)]
@@ -24,6 +30,9 @@ def list_changes(before: PlanPhase, after: PlanPhase) -> list[Change]:
             old, new = (phase.asked.get(name, 0) / WEIGHT_TOTAL for phase in (before, after))
             changes += change(f"share.{name}", float(f"{old:.6g}"), float(f"{new:.6g}"))
     changes += change("batch_size", before.batch_size, after.batch_size)
+    if lengths[0] != lengths[1]:
+        changes += change("sequence_length", *lengths)
+        changes += change("batch_tokens", before.batch_size * lengths[0], after.batch_size * lengths[1])
     changes += change(
         "settings.learning_rate",
         describe_rate(before.settings.learning_rate),

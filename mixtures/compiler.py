@@ -14,8 +14,10 @@ from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.branch import branch_record, branch_step, check_base, drawn_by, owed_after, past
 from tootsie.mixtures.changes import INHERITED, list_changes
 from tootsie.mixtures.duration import Duration, Unit
-from tootsie.mixtures.measured import Measured, check_caches, measure, plan_dataset
+from tootsie.mixtures.measured import Measured, check_caches, check_long_enough, measure, plan_dataset
 from tootsie.mixtures.plan import (
+    FORMAT,
+    FORMAT_OF_LENGTHS,
     MAX_PHASE_LENGTH,
     WEIGHT_TOTAL,
     Branch,
@@ -24,12 +26,14 @@ from tootsie.mixtures.plan import (
     PlanPhase,
     add_counts,
 )
-from tootsie.mixtures.rates import compile_rate, whole_steps
+from tootsie.mixtures.rates import compile_rate
 from tootsie.mixtures.settings import PhaseSettings
 from tootsie.mixtures.shares import add_owed, asked_shares, phase_sequences
 from tootsie.mixtures.spec import Spec
 from tootsie.mixtures.spec_file import load_spec
-from tootsie.mixtures.transition import blend, progress, split_steps
+from tootsie.mixtures.step_size import Reached, StepSize, batch_of, reached_by
+from tootsie.mixtures.tape import Tape, tape_for
+from tootsie.mixtures.transition import ramp_parts
 
 MAX_BRANCHES = 16
 """Specs that branch off one another."""
@@ -138,10 +142,13 @@ def compile_spec(
         f"{name}: {cache.remark}" for name, cache in caches.items() if cache.remark is not None
     ]
     tokenizer = next((cache.tokenizer for cache in caches.values() if cache.tokenizer is not None), None)
+    several = spec.span_length is not None or any(phase.sequence_length for phase in compiler.phases)
     return Plan(
+        format=FORMAT_OF_LENGTHS if several else FORMAT,
         name=spec.name,
         seed=spec.seed,
         sequence_length=spec.sequence_length,
+        span_length=spec.span_length,
         tokenizer=tokenizer,
         datasets=tuple(plan_dataset(name, spec, caches[name]) for name in kept),
         phases=tuple(compiler.phases),
@@ -162,13 +169,17 @@ class _Compiler:
         caches: Mapping[str, Measured],
     ) -> None:
         self.spec, self.source = spec, source
-        self.windows = {name: cache.tokens // spec.sequence_length for name, cache in caches.items()}
+        self.tokens = {name: cache.tokens for name, cache in caches.items()}
         resolved: dict[str, dict[str, Fraction]] = {}
         self.asked = {name: self._asked(name, caches, resolved) for name in spec.mixtures}
         self.phases: list[PlanPhase] = []
         self.changes: list[Change] = []
         self.notes: list[str] = []
         self._owed: dict[str, int] = {}
+        self._passes: dict[str, Fraction] = {}
+        self._reached = Reached()
+        self._length = spec.sequence_length
+        self._batch: Duration | None = None
         self._mixture = ""
         self._drawn: dict[str, int] = {}
         self._first_part: dict[int, int] = {}
@@ -197,7 +208,12 @@ class _Compiler:
         self._mixture = self.phases[-1].mixture
         self.asked.setdefault(self._mixture, dict(self.phases[-1].asked))
         self._drawn = drawn_by(base, step)
-        self._owed = owed_after(self.phases, self._drawn)
+        self._owed = owed_after(base, self.phases, self._drawn)
+        self._reached, self._length = reached_by(base, self.phases), base.length_of(self.phases[-1])
+        self._passes = {
+            name: base.lengths.passes(name, self._reached.position, count)
+            for name, count in self._drawn.items()
+        }
         self.changes += [
             change for change in base.changes if change.phase in {phase.name for phase in self.phases}
         ]
@@ -215,27 +231,42 @@ class _Compiler:
     def add_phase(self, index: int) -> None:
         phase, before = self.spec.phases[index], self.phases[-1] if self.phases else None
         mixture = phase.mixture or self._mixture
-        batch_size = phase.batch_size or (before.batch_size if before else 0)
         asked = self.asked[mixture]
-        steps, sequences = self._length(index, batch_size, asked)
-        ramp = self._ramp(index, mixture, batch_size, steps)
+        length_before, size = self._length, self._size(index, before, asked)
+        steps, sequences = self._steps_of(index, size, asked)
+        ramp = self._ramp(index, mixture, size, steps)
         ramped = sum(part_steps for _, _, _, part_steps in ramp)
         if ramp and steps > ramped:
-            sequences = self._sequences(("phases", index), asked, (steps - ramped) * batch_size)
-        settings = self._settings(index, before, steps, batch_size)
+            sequences = self._sequences(("phases", index), asked, (steps - ramped) * size.batch_size)
+        settings = self._settings(index, before, steps, size)
         for name, label, shares, part_steps in ramp:
-            drawn = self._sequences(("phases", index, "transition"), shares, part_steps * batch_size)
-            self._append(index, name, label, shares, part_steps, batch_size, drawn, settings)
+            drawn = self._sequences(("phases", index, "transition"), shares, part_steps * size.batch_size)
+            self._append(index, name, label, shares, part_steps, size, drawn, settings)
         if steps > ramped:
-            self._append(index, phase.name, mixture, asked, steps - ramped, batch_size, sequences, settings)
+            self._append(index, phase.name, mixture, asked, steps - ramped, size, sequences, settings)
         self._mixture = mixture
         if before is not None:
-            changes = list_changes(before, self.phases[-1])
+            changes = list_changes(before, self.phases[-1], (length_before, size.length))
             if phase.transition is not None:
                 how = phase.transition.through or phase.transition.shape.value
                 over = f"{how} over {ramped:,} steps"
                 changes.append(Change(phase=phase.name, field="transition", before=None, after=over))
             self.changes += [change.model_copy(update={"phase": phase.name}) for change in changes]
+
+    def _size(self, index: int, before: PlanPhase | None, asked: dict[str, int]) -> StepSize:
+        """Return what a step of a phase draws, and keep what the next phase inherits."""
+        phase = self.spec.phases[index]
+        at: Path = ("phases", index)
+        self._length = phase.sequence_length or self._length
+        if phase.sequence_length is not None or phase.mixture is not None:
+            check_long_enough(asked, self.tokens, self._length, at, self.source)
+        inherited = Fraction(before.batch_size if before else 0)
+        if self._batch is not None:
+            inherited = self._batch.amount / self._length
+        batch_size = batch_of(phase, at, self.source, inherited, self._length)
+        if phase.batch is not None or phase.batch_size is not None:
+            self._batch = phase.batch
+        return StepSize(batch_size, tape_for(self._length, self.spec.span))
 
     def _append(
         self,
@@ -244,16 +275,14 @@ class _Compiler:
         mixture: str,
         asked: dict[str, int],
         steps: int,
-        batch_size: int,
+        size: StepSize,
         sequences: dict[str, int],
         settings: PhaseSettings,
     ) -> None:
         """Add a phase of the plan: a phase of the spec, or a part of its ramp."""
-        before = self.phases[-1] if self.phases else None
-        start, first_step = (before.end, before.end_step) if before else (0, 0)
-        carried = self._drawn
-        self._check_epochs(index, carried, sequences)
-        length = steps * batch_size
+        start, first_step, carried = self._reached.position, self._reached.step, self._drawn
+        self._add_passes(index, size.tape, sequences)
+        length = steps * size.batch_size
         for dataset, weight in asked.items():
             if weight * length < WEIGHT_TOTAL:
                 self.notes.append(
@@ -272,7 +301,8 @@ class _Compiler:
                 end=start + length,
                 first_step=first_step,
                 end_step=first_step + steps,
-                batch_size=batch_size,
+                batch_size=size.batch_size,
+                sequence_length=None if size.length == self.spec.sequence_length else size.length,
                 length=length,
                 sequences=sequences,
                 asked=asked,
@@ -281,10 +311,11 @@ class _Compiler:
             )
         )
         self._drawn = add_counts(carried, sequences)
-        self._owed = add_owed(self._owed, asked, length, sequences)
+        self._owed = add_owed(self._owed, asked, length, sequences, size.length)
+        self._reached = self._reached.after(steps, size)
 
     def _ramp(
-        self, index: int, mixture: str, batch_size: int, steps: int
+        self, index: int, mixture: str, size: StepSize, steps: int
     ) -> list[tuple[str, str, dict[str, int], int]]:
         """Return the parts of a phase's transition: name, mixture, shares, steps."""
         phase = self.spec.phases[index]
@@ -293,7 +324,7 @@ class _Compiler:
         if transition is None:
             return []
         at: Path = ("phases", index, "transition")
-        over = math.ceil(whole_steps(transition.over, self.spec.sequence_length, batch_size))
+        over = math.ceil(size.steps(transition.over))
         if over > steps:
             raise self.source.error(
                 f"the transition ({over:,} steps) is longer than the phase ({steps:,} steps)",
@@ -303,38 +334,42 @@ class _Compiler:
             )
         if transition.through is not None:
             return [(f"{phase.name} (bridge)", transition.through, self.asked[transition.through], over)]
-        old, new = self.asked[self._mixture], self.asked[mixture]
-        pieces = split_steps(over, transition.parts)
-        parts, done = [], 0
-        for number, size in enumerate(pieces):
-            share = progress(transition.shape, Fraction(2 * done + size, 2 * over))
-            name = f"{phase.name} (ramp {number + 1}/{len(pieces)})"
-            label = f"{self._mixture} to {mixture}, {float(share):.1%}"
-            parts.append((name, label, blend(old, new, share), size))
-            done += size
-        return parts
+        ramp = ramp_parts(transition, over, self.asked[self._mixture], self.asked[mixture])
+        return [
+            (
+                f"{phase.name} (ramp {number}/{len(ramp)})",
+                f"{self._mixture} to {mixture}, {float(done):.1%}",
+                shares,
+                part_steps,
+            )
+            for number, (done, shares, part_steps) in enumerate(ramp, start=1)
+        ]
 
     # ----------------------------------------------------------------------------------------------- length
 
-    def _length(self, index: int, batch_size: int, asked: dict[str, int]) -> tuple[int, dict[str, int]]:
+    def _steps_of(self, index: int, size: StepSize, asked: dict[str, int]) -> tuple[int, dict[str, int]]:
         """Return the whole steps of a phase, and the sequences that it draws."""
-        phase, before = self.spec.phases[index], self.phases[-1] if self.phases else None
-        start, first_step = (before.end, before.end_step) if before else (0, 0)
-        carried = self._drawn
+        phase, batch_size = self.spec.phases[index], size.batch_size
         absolute = phase.until is not None
         duration = phase.until if phase.until is not None else phase.length
         assert duration is not None
         at: Path = ("phases", index, "until" if absolute else "for")
-        exact = self._exact_steps(duration, at, absolute, start, first_step, batch_size, asked, carried)
+        # Epochs are a limit, so they round down; everything else means at least that much.
+        limited, limit = duration.unit is Unit.EPOCHS, Fraction(0)
+        if limited:
+            limit = self._epochs_left(duration, at, absolute, size.tape, asked)
+            assert duration.dataset is not None
+            exact = limit * Fraction(WEIGHT_TOTAL, asked[duration.dataset]) / batch_size
+        else:
+            exact = self._reached.steps_until(duration, size) if absolute else size.steps(duration)
         if exact <= 0:
             raise self.source.error(
-                f"the phase ends before it begins: it starts at step {first_step:,}, sequence {start:,}",
+                f"the phase ends before it begins: it starts at step {self._reached.step:,}, "
+                f"sequence {self._reached.position:,}",
                 at,
                 str(duration),
                 "'until' counts from the start of the run; write 'for' to count from the start of the phase",
             )
-        # Epochs are a limit, so they round down; everything else means at least that much.
-        limited = duration.unit is Unit.EPOCHS
         steps = math.floor(exact) + 2 if limited else math.ceil(exact)
         if steps * batch_size > MAX_PHASE_LENGTH:
             raise self.source.error(
@@ -344,11 +379,9 @@ class _Compiler:
                 "Split it",
             )
         sequences = self._sequences(at, asked, steps * batch_size)
-        if limited:
-            assert duration.dataset is not None
-            name, base = duration.dataset, carried.get(duration.dataset, 0) if absolute else 0
-            limit = duration.amount * self.windows[name]
-            while base + sequences[name] > limit and steps > 1:
+        if duration.dataset is not None:
+            name = duration.dataset
+            while sequences[name] > limit and steps > 1:
                 steps -= 1
                 sequences = self._sequences(at, asked, steps * batch_size)
             self.notes.append(
@@ -362,35 +395,20 @@ class _Compiler:
             )
         return steps, sequences
 
-    def _exact_steps(
-        self,
-        duration: Duration,
-        at: Path,
-        absolute: bool,
-        start: int,
-        first_step: int,
-        batch_size: int,
-        asked: dict[str, int],
-        carried: dict[str, int],
+    def _epochs_left(
+        self, duration: Duration, at: Path, absolute: bool, tape: Tape, asked: dict[str, int]
     ) -> Fraction:
-        if duration.unit is Unit.STEPS:
-            return duration.amount - (first_step if absolute else 0)
-        if duration.unit is Unit.EPOCHS:
-            assert duration.dataset is not None
-            name = duration.dataset
-            if name not in asked:
-                raise self.source.error(
-                    f"the phase does not draw from {name!r}, so it never gets there",
-                    at,
-                    str(duration),
-                    f"It draws from {', '.join(list(asked)[:20])}",
-                )
-            wanted = duration.amount * self.windows[name] - (carried.get(name, 0) if absolute else 0)
-            return wanted * Fraction(WEIGHT_TOTAL, asked[name]) / batch_size
-        sequences = duration.amount
-        if duration.unit is Unit.TOKENS:
-            sequences = duration.amount / self.spec.sequence_length
-        return (sequences - (start if absolute else 0)) / batch_size
+        """Return the sequences of a dataset that may be drawn until it has been seen as often as a duration says."""
+        name = duration.dataset
+        if name is None or name not in asked:
+            raise self.source.error(
+                f"the phase does not draw from {name!r}, so it never gets there",
+                at,
+                str(duration),
+                f"It draws from {', '.join(list(asked)[:20])}",
+            )
+        seen = self._passes.get(name, Fraction(0)) if absolute else 0
+        return (duration.amount - seen) * tape.rows(self.tokens[name])
 
     def _sequences(self, at: Path, asked: dict[str, int], length: int) -> dict[str, int]:
         if length < len(asked):
@@ -400,17 +418,19 @@ class _Compiler:
                 length,
                 "Make it longer, or leave datasets out",
             )
-        return phase_sequences(asked, length, self._owed)
+        return phase_sequences(asked, length, self._owed, self._length)
 
-    def _check_epochs(self, index: int, carried: dict[str, int], sequences: dict[str, int]) -> None:
+    def _add_passes(self, index: int, tape: Tape, sequences: dict[str, int]) -> None:
+        """Count the passes of a part of a phase, against the caps."""
         for name, count in sequences.items():
+            rows = tape.rows(self.tokens[name])
+            seen = self._passes[name] = self._passes.get(name, Fraction(0)) + Fraction(count, rows)
             cap = self.spec.datasets[name].max_epochs
-            total = carried.get(name, 0) + count
-            if cap is not None and total > cap * self.windows[name]:
+            if cap is not None and seen > cap:
                 phase = self.spec.phases[index]
                 raise self.source.error(
                     f"by the end of phase {phase.name!r} the dataset has been seen "
-                    f"{total / self.windows[name]:.4g} times ({total:,} of {self.windows[name]:,} sequences)",
+                    f"{float(seen):.4g} times ({float(seen * rows):,.0f} of {rows:,} sequences)",
                     ("datasets", name, "max_epochs"),
                     float(cap),
                     "Give it a smaller share, end the phase earlier, or raise the cap",
@@ -418,9 +438,9 @@ class _Compiler:
 
     # ----------------------------------------------------------------------------------------------- settings
 
-    def _settings(self, index: int, before: PlanPhase | None, steps: int, batch_size: int) -> PhaseSettings:
+    def _settings(self, index: int, before: PlanPhase | None, steps: int, size: StepSize) -> PhaseSettings:
         phase = self.spec.phases[index]
-        rate = compile_rate(self.spec, self.source, index, before, steps, batch_size, self.notes)
+        rate = compile_rate(self.spec, self.source, index, before, steps, size, self._reached, self.notes)
         given = {name: getattr(phase, name) for name in INHERITED if name in phase.model_fields_set}
         if before is None:
             return PhaseSettings(learning_rate=rate, **given)

@@ -41,7 +41,7 @@ class Lengths:
         return self._token_starts[number] + (position - self._starts[number]) * self.tapes[number].length
 
     def position_of(self, tokens: int | Fraction) -> Fraction:
-        """Return the position at which ``tokens`` are drawn: a fraction within a sequence; past the end as if the last phase went on."""
+        """Return the position at which ``tokens`` are drawn, a fraction within a sequence; past the end the last goes on."""
         number = min(max(0, bisect.bisect_left(self._token_starts, tokens) - 1), len(self.tapes) - 1)
         rest = Fraction(tokens) - self._token_starts[number]
         return self._starts[number] + rest / self.tapes[number].length

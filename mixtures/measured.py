@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tootsie.datasets import storage
@@ -167,12 +167,13 @@ def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, Measured])
                 shown,
                 "Keep one",
             )
-        if ledger.tokens < spec.sequence_length:
+        if ledger.tokens < spec.span:
+            piece = "sequence" if spec.span_length is None else "span"
             raise source.error(
-                f"the cache holds {ledger.tokens:,} tokens, less than one sequence of {spec.sequence_length:,}",
+                f"the cache holds {ledger.tokens:,} tokens, less than one {piece} of {spec.span:,}",
                 at,
                 shown,
-                "Leave the dataset out, or use shorter sequences",
+                f"Leave the dataset out, or use shorter {piece}s",
             )
         claim = dataset.tokens
         if claim is not None:
@@ -192,9 +193,34 @@ def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, Measured])
                 )
 
 
+def check_long_enough(
+    names: Iterable[str], tokens: Mapping[str, int], length: int, at: Path, source: YamlSource
+) -> None:
+    """Check that the datasets of a phase have a sequence of its length.
+
+    Args:
+      names: of the datasets.
+      tokens: of each.
+      length: tokens in a sequence of the phase.
+      at: place of the phase.
+      source: where it stands in the file.
+
+    Raises:
+      SpecError: one has none.
+    """
+    short = next((name for name in names if tokens[name] < length), None)
+    if short is not None:
+        raise source.error(
+            f"the dataset {short!r} holds {tokens[short]:,} tokens, less than one sequence of {length:,}",
+            (*at, "sequence_length"),
+            length,
+            "Leave it out of the phase's mixture, or use shorter sequences",
+        )
+
+
 def plan_dataset(name: str, spec: Spec, cache: Measured) -> PlanDataset:
     """Return a dataset as the plan states it."""
-    windows, tail = divmod(cache.tokens, spec.sequence_length)
+    windows, tail = divmod(cache.tokens, spec.span)
     cap = spec.datasets[name].max_epochs
     groups = [
         f"{mixture}/{group}"

@@ -6,10 +6,11 @@ import math
 from fractions import Fraction
 
 from tootsie.datasets.yaml_source import Path, YamlSource
-from tootsie.mixtures.duration import Duration, Unit
+from tootsie.mixtures.duration import Duration
 from tootsie.mixtures.learning_rate import Cycle, LearningRate, Shape
 from tootsie.mixtures.plan import PlanPhase
 from tootsie.mixtures.spec import CycleSpec, LearningRateSpec, Scale, Spec
+from tootsie.mixtures.step_size import Reached, StepSize
 
 
 def compile_rate(
@@ -18,7 +19,8 @@ def compile_rate(
     index: int,
     before: PlanPhase | None,
     steps: int,
-    batch_size: int,
+    size: StepSize,
+    begin: Reached,
     notes: list[str],
 ) -> LearningRate:
     """Return the segment of a phase; what is rounded or derived is added to ``notes``.
@@ -29,7 +31,8 @@ def compile_rate(
       index: of the phase.
       before: the phase before, if any.
       steps: of the phase, all of its parts together.
-      batch_size: sequences in a step of the phase.
+      size: of a step of the phase.
+      begin: where the phase starts.
       notes: sentences for the plan.
 
     Raises:
@@ -37,8 +40,7 @@ def compile_rate(
     """
     given = spec.phases[index].learning_rate or LearningRateSpec()
     at: Path = ("phases", index, "learning_rate")
-    first_step = before.end_step if before is not None else 0
-    length = _Length(spec, source, first_step, before.end if before is not None else 0, batch_size, notes)
+    length = _Length(source, begin, size, notes)
     reached = None if before is None else before.settings.learning_rate.final(before.steps)
     start = given.start if given.start is not None else reached
     scaled = given.scale is not None
@@ -47,10 +49,16 @@ def compile_rate(
             raise source.error(
                 "there is no phase before to scale the rate of", (*at, "scale"), remedy="Write 'from: …'"
             )
-        start = _scaled(given.scale, before, batch_size)
+        start = _scaled(given.scale, before, size.tokens / begin.step_tokens)
+        alike = before.batch_size * size.length == begin.step_tokens
+        unit, old, new = (
+            ("sequences", before.batch_size, size.batch_size)
+            if alike
+            else ("tokens", begin.step_tokens, size.tokens)
+        )
         notes.append(
             f"phase {spec.phases[index].name!r}: the rate is scaled from {before.settings.learning_rate.start:g} at "
-            f"{before.batch_size:,} sequences a step to {start:g} at {batch_size:,}"
+            f"{old:,} {unit} a step to {start:g} at {new:,}"
         )
     if start is None:
         raise source.error("the first phase needs a rate to start from", at, remedy="Write 'from: 1e-3'")
@@ -89,8 +97,7 @@ def compile_rate(
     )
 
 
-def _scaled(scale: Scale | None, before: PlanPhase, batch_size: int) -> float:
-    ratio = batch_size / before.batch_size
+def _scaled(scale: Scale | None, before: PlanPhase, ratio: float) -> float:
     return before.settings.learning_rate.start * (math.sqrt(ratio) if scale is Scale.SQRT else ratio)
 
 
@@ -141,33 +148,16 @@ def _cycles(given: list[CycleSpec], length: _Length, at: Path, warmup: int) -> t
 class _Length:
     """Turns durations within a phase into whole steps."""
 
-    def __init__(
-        self, spec: Spec, source: YamlSource, first_step: int, start: int, batch_size: int, notes: list[str]
-    ) -> None:
-        self.spec, self.source, self.notes = spec, source, notes
-        self.first_step, self.start, self.batch_size = first_step, start, batch_size
+    def __init__(self, source: YamlSource, begin: Reached, size: StepSize, notes: list[str]) -> None:
+        self.source, self.begin, self.size, self.notes = source, begin, size, notes
 
     def steps(self, duration: Duration | None, at: Path) -> int:
-        if duration is None:
-            return 0
-        return self._rounded(whole_steps(duration, self.spec.sequence_length, self.batch_size), duration, at)
+        return 0 if duration is None else self._rounded(self.size.steps(duration), duration, at)
 
     def steps_until(self, duration: Duration, at: Path) -> int:
-        exact = whole_steps(duration, self.spec.sequence_length, self.batch_size)
-        before = Fraction(
-            self.first_step if duration.unit is Unit.STEPS else Fraction(self.start, self.batch_size)
-        )
-        return self._rounded(exact - before, duration, at)
+        return self._rounded(self.begin.steps_until(duration, self.size), duration, at)
 
     def _rounded(self, exact: Fraction, duration: Duration, at: Path) -> int:
         if math.ceil(exact) != exact:
             self.notes.append(f"{at[-1]} of {duration} is rounded up to {math.ceil(exact):,} steps")
         return math.ceil(exact)
-
-
-def whole_steps(duration: Duration, sequence_length: int, batch_size: int) -> Fraction:
-    """Return a duration in steps, sequences or tokens as an exact number of steps."""
-    exact = duration.amount
-    if duration.unit is Unit.TOKENS:
-        exact /= sequence_length
-    return exact if duration.unit is Unit.STEPS else exact / batch_size

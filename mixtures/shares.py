@@ -131,7 +131,9 @@ def asked_shares(
     return dict(zip(shares, counts, strict=True))
 
 
-def phase_sequences(asked: Mapping[str, int], length: int, owed: Mapping[str, int]) -> dict[str, int]:
+def phase_sequences(
+    asked: Mapping[str, int], length: int, owed: Mapping[str, int], tokens: int = 1
+) -> dict[str, int]:
     """Return how many sequences of each dataset a phase draws, whole numbers that add up to its length.
 
     Each dataset is due ``share · length`` plus what the phases before, by rounding, left it short of (or minus what they
@@ -141,33 +143,40 @@ def phase_sequences(asked: Mapping[str, int], length: int, owed: Mapping[str, in
     Args:
       asked: shares in units of 1/2**62.
       length: L, at least the number of datasets.
-      owed: sequences asked of all phases before, minus those drawn, by dataset, in units of 1/2**62.
+      owed: sequences asked of all phases before, minus those drawn, by dataset, in units of 1/2**62; in a plan of several
+        sequence lengths tokens instead.
+      tokens: in a sequence of the phase, where ``owed`` is in tokens.
 
     Raises:
       ValueError: the phase is shorter than one sequence of each dataset.
     """
-    due = {name: weight * length + owed.get(name, 0) for name, weight in asked.items()}
-    spare = length * WEIGHT_TOTAL - sum(due.values())
+    due = {name: weight * length * tokens + owed.get(name, 0) for name, weight in asked.items()}
+    spare = length * tokens * WEIGHT_TOTAL - sum(due.values())
     # The spare part of each is a product of two numbers in units of 1/2**62, so all are counted in those of 1/2**124.
     parts = [due[name] * WEIGHT_TOTAL + spare * weight for name, weight in asked.items()]
-    counts = round_parts(parts, WEIGHT_TOTAL**2, length, [1] * len(parts))
+    counts = round_parts(parts, WEIGHT_TOTAL**2 * tokens, length, [1] * len(parts))
     return dict(zip(asked, counts, strict=True))
 
 
 def add_owed(
-    owed: Mapping[str, int], asked: Mapping[str, int], length: int, drawn: Mapping[str, int]
+    owed: Mapping[str, int],
+    asked: Mapping[str, int],
+    length: int,
+    drawn: Mapping[str, int],
+    tokens: int = 1,
 ) -> dict[str, int]:
     """Return what is owed after ``length`` more positions: see :func:`phase_sequences`.
 
     Args:
-      owed: before, in units of 1/2**62 of a sequence.
+      owed: before, in units of 1/2**62 of a sequence, or of a token.
       asked: shares of these positions, in units of 1/2**62.
       length: how many they are.
       drawn: sequences that they draw.
+      tokens: in a sequence of theirs, where ``owed`` is in tokens.
     """
     after = dict(owed)
     for name, share in asked.items():
-        after[name] = after.get(name, 0) + share * length
+        after[name] = after.get(name, 0) + share * length * tokens
     for name, count in drawn.items():
-        after[name] = after.get(name, 0) - count * WEIGHT_TOTAL
+        after[name] = after.get(name, 0) - count * WEIGHT_TOTAL * tokens
     return after

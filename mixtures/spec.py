@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tootsie.mixtures.duration import Duration, parse_duration
+from tootsie.mixtures.duration import Duration, Unit, parse_duration
 from tootsie.mixtures.learning_rate import Shape
 from tootsie.mixtures.plan import MAX_BATCH_SIZE
 from tootsie.mixtures.settings import RopeSettings
@@ -46,8 +46,23 @@ def _positive(value: Any) -> Fraction:
     return amount
 
 
+def parse_tokens(value: Any) -> Duration:
+    """Read a duration in tokens.
+
+    Raises:
+      ValueError: it is another one, or none.
+    """
+    duration = parse_duration(value)
+    if duration.unit is not Unit.TOKENS:
+        raise ValueError(
+            "this is in tokens; write for example '4M tokens', or 'batch_size: 1024' for sequences"
+        )
+    return duration
+
+
 Amount = Annotated[Fraction, BeforeValidator(_positive)]
 DurationField = Annotated[Duration, BeforeValidator(parse_duration)]
+TokensField = Annotated[Duration, BeforeValidator(parse_tokens)]
 Count = Annotated[int, Field(gt=0, strict=True)]
 Real = Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)]
 Name = Annotated[
@@ -263,6 +278,10 @@ class PhaseSpec(_Section):
     """How long it lasts. Either this or ``until``."""
     batch_size: Annotated[int, Field(gt=0, le=MAX_BATCH_SIZE, strict=True)] | None = None
     """Sequences in a step."""
+    batch: TokensField | None = None
+    """The same in tokens, ``4M tokens``; a phase that inherits it keeps the tokens, whatever its sequence length."""
+    sequence_length: Count | None = None
+    """Tokens in a sequence."""
     transition: TransitionSpec | None = None
     """How the mixture changes from that of the phase before; absent: at once."""
     learning_rate: LearningRateSpec | None = None
@@ -292,6 +311,8 @@ class PhaseSpec(_Section):
     def _ends_once(self) -> PhaseSpec:
         if (self.until is None) == (self.length is None):
             raise ValueError("a phase ends either 'until: …' (counted from the start of the run) or 'for: …'")
+        if self.batch is not None and self.batch_size is not None:
+            raise ValueError("a batch is 'batch_size: …' in sequences or 'batch: …' in tokens, not both")
         nullable = {"ema_beta", "clip_norm"}
         for field in self.model_fields_set - nullable:
             if getattr(self, field) is None:
@@ -318,7 +339,9 @@ class Spec(_Section):
     seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)]
     """Key of all shuffling."""
     sequence_length: Count
-    """Tokens in a sequence."""
+    """Tokens in a sequence, until a phase says otherwise."""
+    span_length: Count | None = None
+    """Tokens that an epoch shuffles in one piece: a multiple of all sequence lengths that are to share epochs."""
     tokenizer: Name | None = None
     """Whose tokens the numbers of cards are meant in; needed where a dataset is named by its card."""
     branch: BranchSpec | None = None
@@ -331,6 +354,19 @@ class Spec(_Section):
     """In time order."""
     acknowledge: dict[Annotated[str, Field(min_length=1)], Annotated[str, Field(min_length=1)]] = {}
     """Findings of the preflight that are meant: ``check`` or ``check/subject``, and why."""
+
+    @property
+    def span(self) -> int:
+        """Tokens in a span."""
+        return self.span_length or self.sequence_length
+
+    @model_validator(mode="after")
+    def _whole_spans(self) -> Spec:
+        if self.span_length is not None and self.span_length % self.sequence_length:
+            raise ValueError(
+                f"a span of {self.span_length:,} tokens is no whole number of sequences of {self.sequence_length:,}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _something_to_draw(self) -> Spec:

@@ -17,6 +17,7 @@ from tootsie.mixtures.spec_references import check_names
 _REMEDIES = {
     "seed": "Write for example 'seed: 17'",
     "sequence_length": "Write for example 'sequence_length: 4096'",
+    "span_length": "Write for example 'span_length: 32768'",
     "name": "Give it a name of letters, digits and _ . + -",
     "cache": "Give the URL of a token cache made by tootsie tokenize",
 }
@@ -37,6 +38,8 @@ def load_spec(url: str, load_plan: Callable[[str], Plan] = Plan.load) -> tuple[S
     base = _base(source, url.rsplit("/", 1)[0] if "/" in url else "", load_plan)
     if base is not None:
         kept = {"seed": base.seed, "sequence_length": base.sequence_length}
+        if base.span_length is not None:
+            kept["span_length"] = base.span_length
         source = dataclasses.replace(source, content=kept | source.content)
     spec = _validated(source)
     if base is not None:

@@ -71,7 +71,7 @@ def check_names(spec: Spec, source: YamlSource, base: Plan | None = None) -> Non
     if base is not None:
         return
     for key in ("mixture", "batch_size", "learning_rate"):
-        if getattr(first, key) is None:
+        if getattr(first, key) is None and not (key == "batch_size" and first.batch is not None):
             raise source.error(
                 f"the first phase needs {key!r}: there is nothing before to inherit from",
                 ("phases", 0, key),

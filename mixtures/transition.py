@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from tootsie.mixtures.apportionment import largest_remainder
 from tootsie.mixtures.plan import WEIGHT_TOTAL
-from tootsie.mixtures.spec import Form
+from tootsie.mixtures.spec import Form, TransitionSpec
 
 
 def split_steps(steps: int, parts: int) -> list[int]:
@@ -37,3 +37,15 @@ def blend(before: Mapping[str, int], after: Mapping[str, int], part: Fraction) -
     ]
     quotas = [before.get(name, 0) * (1 - part) + after.get(name, 0) * part for name in names]
     return dict(zip(names, largest_remainder(quotas, WEIGHT_TOTAL, [1] * len(names)), strict=True))
+
+
+def ramp_parts(
+    ramp: TransitionSpec, steps: int, before: Mapping[str, int], after: Mapping[str, int]
+) -> list[tuple[Fraction, dict[str, int], int]]:
+    """Return the parts of a ramp: how much of the new mixture there is in the middle of each, its shares, its steps."""
+    parts, done = [], 0
+    for size in split_steps(steps, ramp.parts):
+        new = progress(ramp.shape, Fraction(2 * done + size, 2 * steps))
+        parts.append((new, blend(before, after, new), size))
+        done += size
+    return parts

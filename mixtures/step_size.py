@@ -1,0 +1,104 @@
+"""What a step of a phase draws, where the phases before it end, and how long a phase is in its own steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tootsie.datasets.yaml_source import Path, YamlSource
+from tootsie.mixtures.duration import Duration, Unit
+from tootsie.mixtures.plan import MAX_BATCH_SIZE, Plan, PlanPhase
+from tootsie.mixtures.spec import PhaseSpec
+from tootsie.mixtures.tape import Tape
+
+
+@dataclass(frozen=True)
+class StepSize:
+    """A batch: B sequences of T tokens."""
+
+    batch_size: int
+    """B."""
+    tape: Tape
+    """Where the sequences come from; its length is T."""
+
+    @property
+    def length(self) -> int:
+        """T."""
+        return self.tape.length
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in a step."""
+        return self.batch_size * self.length
+
+    def steps(self, duration: Duration) -> Fraction:
+        """Return a duration in steps, sequences or tokens as an exact number of steps."""
+        if duration.unit is Unit.STEPS:
+            return duration.amount
+        return duration.amount / (self.tokens if duration.unit is Unit.TOKENS else self.batch_size)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where the phases so far end; the start of the run where there is none."""
+
+    step: int = 0
+    """Steps."""
+    position: int = 0
+    """Sequences, of any length."""
+    tokens: int = 0
+    """Tokens."""
+    step_tokens: int = 0
+    """Tokens in a step of the last of them."""
+
+    def after(self, steps: int, size: StepSize) -> Reached:
+        """Return what ``steps`` more steps reach."""
+        return Reached(
+            self.step + steps,
+            self.position + steps * size.batch_size,
+            self.tokens + steps * size.tokens,
+            size.tokens,
+        )
+
+    def steps_until(self, duration: Duration, size: StepSize) -> Fraction:
+        """Return the steps from here to a point counted from the start of the run, negative where it has passed."""
+        if duration.unit is Unit.STEPS:
+            return duration.amount - self.step
+        if duration.unit is Unit.TOKENS:
+            return (duration.amount - self.tokens) / size.tokens
+        return (duration.amount - self.position) / size.batch_size
+
+
+def reached_by(base: Plan, phases: list[PlanPhase]) -> Reached:
+    """Return where ``phases``, the first ones of ``base``, end; the last may be cut short."""
+    last = phases[-1]
+    step_tokens = last.batch_size * base.length_of(last)
+    return Reached(last.end_step, last.end, base.lengths.tokens_before(last.end), step_tokens)
+
+
+def batch_of(phase: PhaseSpec, at: Path, source: YamlSource, inherited: int | Fraction, length: int) -> int:
+    """Return the sequences in a step of a phase.
+
+    Args:
+      phase: says ``batch_size`` in sequences or ``batch`` in tokens, or neither.
+      at: its place.
+      source: where it stands in the file.
+      inherited: sequences of the phase before, where this one says nothing.
+      length: T, its tokens in a sequence.
+
+    Raises:
+      SpecError: the tokens are no whole number of sequences, or too many.
+    """
+    if phase.batch_size is not None:
+        return phase.batch_size
+    exact = Fraction(inherited) if phase.batch is None else phase.batch.amount / length
+    if exact.denominator != 1 or exact > MAX_BATCH_SIZE:
+        least = min(MAX_BATCH_SIZE, max(1, int(exact)))
+        key = "sequence_length" if phase.batch is None else "batch"
+        raise source.error(
+            f"a batch of {int(exact * length):,} tokens is {float(exact):,.4g} sequences of {length:,}",
+            (*at, key),
+            length if phase.batch is None else str(phase.batch),
+            f"Write a whole number, at most {MAX_BATCH_SIZE:,}: for example 'batch: {least * length} tokens'",
+        )
+    return int(exact)
