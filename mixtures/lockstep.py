@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tootsie.mixtures.snapshot import LARGEST, quotient
+
 _BITS = 62
 """Of a key: the sign is taken for units that are not released yet."""
 _NARROW_BITS = 30
@@ -20,26 +22,26 @@ _TRANSPOSED = 64
 
 
 def fits(members: int, length: int) -> bool:
-    """Return whether deadlines up to ``length``, together with a member's number, fit into 62 bits."""
-    return (length + 1) << max(1, (members - 1).bit_length()) < 2**_BITS
+    """Return whether deadlines up to ``length``, together with a member's number, fit into 62 bits, and can be computed."""
+    return (length + 1) << max(1, (members - 1).bit_length()) < 2**_BITS and length < LARGEST
 
 
 def draw_in_lockstep(
     counts: Sequence[int],
     length: int,
-    base: Sequence[int],
+    base: np.ndarray,
     offsets: np.ndarray,
-    drawn: Sequence[Sequence[int]],
+    drawn: np.ndarray,
 ) -> np.ndarray:
     """Return the member that each position of W lanes draws, int32[W, S].
 
     Args:
       counts: n_i of the M members of the class, all positive.
       length: L, of the phase; :func:`fits`.
-      base: first position of each lane, W.
+      base: int64[W], first position of each lane.
       offsets: int64[W, S], the positions of the class in each lane, from its base, ascending. Those past the end of a
         lane (padding, at its end only) may be anything; what they draw means nothing.
-      drawn: [W][M], units of each member drawn before each lane.
+      drawn: int64[W, M], units of each member drawn before each lane.
     """
     lanes, steps = offsets.shape
     bits = max(1, (len(counts) - 1).bit_length())
@@ -100,23 +102,12 @@ def draw_in_lockstep(
 
 
 def _next_units(
-    counts: Sequence[int], length: int, base: Sequence[int], drawn: Sequence[Sequence[int]]
+    counts: Sequence[int], length: int, base: np.ndarray, drawn: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return ``(release, after, remainder)``, int64[M, W], C-contiguous: the releases of each member's next unit and of the one
     after it, from the base of the lane; the fraction of the latter is ``remainder / count``.
     """
-    shape = (len(counts), len(base))
-    if length * (max(counts) + 1) < 2**_BITS:
-        done = np.array(drawn, dtype=np.int64).reshape(shape[::-1]).T.copy()
-        count = np.array(counts, dtype=np.int64)[:, None]
-        start = np.array(base, dtype=np.int64)
-        after, remainder = np.divmod((done + 1) * length, count)
-        return done * length // count - start, after - start, remainder
-    release, after, remainder = (np.empty(shape, dtype=np.int64) for _ in range(3))
-    for member, n in enumerate(counts):
-        for lane, first in enumerate(base):
-            units = drawn[lane][member]
-            release[member, lane] = units * length // n - first
-            quotient, remainder[member, lane] = divmod((units + 1) * length, n)
-            after[member, lane] = quotient - first
-    return release, after, remainder
+    done, count = drawn.T, np.array(counts, dtype=np.int64)[:, None]
+    after, remainder = quotient(done + 1, length, count)
+    parts = quotient(done, length, count)[0] - base, after - base, remainder
+    return np.ascontiguousarray(parts[0]), np.ascontiguousarray(parts[1]), np.ascontiguousarray(parts[2])

@@ -1,16 +1,15 @@
 """The data order: a pure function from a position to (dataset, epoch, window).
 
 It depends on the plan alone: not on how positions are grouped into batches, hosts or calls, nor on what was asked
-before. Blocks of :data:`BLOCK` positions are computed from the state at their start, which
-:mod:`tootsie.mixtures.phase_order` gives directly, and kept while they are in use.
+before. Any position is computed from the state of its phase there, which :mod:`tootsie.mixtures.phase_order` gives directly.
 """
 
 from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import threading
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,24 +17,19 @@ import numpy as np
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.phase_order import PhaseOrder, grouped
 from tootsie.mixtures.plan import Plan, PlanPhase
-from tootsie.mixtures.shuffle import Permutation, permutation
+from tootsie.mixtures.shuffle import Permutation, permutation, permute
 from tootsie.mixtures.tape import Tape
 
-BLOCK = 4096
-"""Positions computed at a time; has no influence on the order."""
-CACHED_BLOCKS = 64
-STRETCH_FROM = 4 * BLOCK
-"""Positions in a row from which on they are not computed block by block."""
+STRETCH_FROM = 2**14
+"""Positions in a row from which on they are not looked at one by one."""
 STRETCH = 2**22
 """Positions in a row computed at a time: bounds the memory."""
 AHEAD_AFTER = 4
 """Times that positions were asked for where those asked for before end, from which on more are computed than asked for."""
 AHEAD = 2**18
 """Positions computed then."""
-LANES_FROM = 16
-"""Blocks of a phase from which on they are computed in lockstep."""
-LANES = 1024
-"""Blocks computed in lockstep at a time: enough to hide the cost of a step, few enough for the caches."""
+MANY = 64
+"""Windows of one pass over one dataset from which on they are computed together."""
 
 
 class Draws(NamedTuple):
@@ -67,9 +61,6 @@ class Order:
             for tape in dict.fromkeys(self._tapes)
         }
         self._phase_order = functools.lru_cache(maxsize=None)(self._make_phase_order)
-        self._block = functools.lru_cache(CACHED_BLOCKS)(self._make_block)
-        self._reached: tuple[tuple[int, int], list[int]] | None = None
-        self._lock = threading.Lock()
         self._reading = threading.Lock()
         self._expected = self._in_a_row = self._kept_from = 0
         self._kept: Draws | None = None
@@ -112,29 +103,38 @@ class Order:
 
     def _draw_each(self, positions: np.ndarray) -> Draws:
         """Return the draws of positions in any order."""
-        starts = np.array(self._starts, dtype=np.int64)
-        phases = np.searchsorted(starts, positions, side="right") - 1
-        local = positions - starts[phases]
-        block = local // BLOCK
-        dataset = np.empty(len(positions), dtype=np.int32)
-        unit = np.empty(len(positions), dtype=np.int64)
-        for phase, blocks, rows in _by_phase(phases, block):
-            if len(blocks) >= LANES_FROM and self._phase_order(phase)[0].has_lanes:
-                self._draw_lanes(phase, blocks, rows, local, dataset, unit)
-                continue
-            for number, mine in zip(blocks.tolist(), rows, strict=True):
-                with self._lock:
-                    block_dataset, block_unit = self._block(phase, number)
-                offsets = local[mine] - number * BLOCK
-                dataset[mine] = block_dataset[offsets]
-                unit[mine] = block_unit[offsets]
-        if len(self._rows) == 1:
-            return self._placed(self._tapes[0], dataset, unit)
-        epoch, window = np.empty_like(unit), np.empty_like(unit)
-        for number in np.unique(phases).tolist():
-            mine = np.flatnonzero(phases == number)
-            _, epoch[mine], window[mine] = self._placed(self._tapes[number], dataset[mine], unit[mine])
-        return Draws(dataset, epoch, window)
+        if len(positions) == 1:
+            return self._draw_one(int(positions[0]))
+        if not (np.diff(positions) >= 0).all():
+            by_position = np.argsort(positions, kind="stable")
+            back = np.empty_like(by_position)
+            back[by_position] = np.arange(len(positions))
+            return Draws(*(part[back] for part in self._draw_each(positions[by_position])))
+        draws = Draws(*(np.empty(len(positions), dtype) for dtype in (np.int32, np.int64, np.int64)))
+        numbers = np.searchsorted(self._starts, positions, side="right") - 1
+        edges = np.flatnonzero(np.diff(numbers, prepend=-1)).tolist()
+        for first, end in itertools.pairwise([*edges, len(positions)]):
+            number = int(numbers[first])
+            order, index = self._phase_order(number)
+            begun = np.array([self._begun[number].get(name, 0) for name in order.names], dtype=np.int64)
+            member, unit = order.at(positions[first:end] - self._starts[number])
+            placed = self._placed(self._tapes[number], index[member], unit + begun[member])
+            for whole, part in zip(draws, placed, strict=True):
+                whole[first:end] = part
+        return draws
+
+    def _draw_one(self, position: int) -> Draws:
+        """Return the draw of one position, each of three arrays of one element."""
+        number = bisect.bisect_right(self._starts, position) - 1
+        order, index = self._phase_order(number)
+        member, unit = order.one(position - self._starts[number])
+        dataset, tape = int(index[member]), self._tapes[number]
+        epoch, row = divmod(
+            self._begun[number].get(order.names[member], 0) + unit, int(self._rows[tape][dataset])
+        )
+        shuffle = self.shuffle(tape, dataset, epoch)
+        window = tape.windows(lambda spans: np.array([shuffle.at(int(spans[0]))]), np.array([row]))
+        return Draws(np.array([dataset], dtype=np.int32), np.array([epoch]), window)
 
     def _placed(self, tape: Tape, dataset: np.ndarray, unit: np.ndarray) -> Draws:
         """Return where on the tape of its dataset each draw lies."""
@@ -165,45 +165,6 @@ class Order:
     def _make_phase_order(self, number: int) -> tuple[PhaseOrder, np.ndarray]:
         order = PhaseOrder(self.plan.phases[number].sequences)
         return order, np.array([self._index[name] for name in order.names], dtype=np.int32)
-
-    def _make_block(self, number: int, block: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return dataset int32[b] and unit int64[b]: which draw of its dataset each position of the block is."""
-        phase = self.plan.phases[number]
-        order, index = self._phase_order(number)
-        start = block * BLOCK
-        end = min(start + BLOCK, phase.end - phase.start)
-        # Reading on from one block to the next needs no search: the counts are at hand.
-        known = self._reached
-        drawn = known[1] if known is not None and known[0] == (number, block) else order.drawn(start)
-        local = order.datasets(start, end, drawn)
-        unit = np.empty(end - start, dtype=np.int64)
-        for member, name in enumerate(order.names):
-            at = np.flatnonzero(local == member)
-            unit[at] = self._begun[number].get(name, 0) + drawn[member] + np.arange(len(at))
-        after = (np.array(drawn) + np.bincount(local, minlength=len(drawn))).tolist()
-        self._reached = ((number, block + 1), after)
-        return index[local], unit
-
-    def _draw_lanes(
-        self,
-        number: int,
-        blocks: np.ndarray,
-        rows: list[np.ndarray],
-        local: np.ndarray,
-        dataset: np.ndarray,
-        unit: np.ndarray,
-    ) -> None:
-        """Fill in ``dataset`` and ``unit`` at ``rows``, the positions of many blocks of one phase."""
-        order, index = self._phase_order(number)
-        begun = np.array([self._begun[number].get(name, 0) for name in order.names], dtype=np.int64)
-        for first in range(0, len(blocks), LANES):
-            part = blocks[first : first + LANES]
-            members, units = order.lanes((part * BLOCK).tolist(), BLOCK)
-            for lane, mine in enumerate(rows[first : first + LANES]):
-                offsets = local[mine] - part[lane] * BLOCK
-                member = members[lane][offsets]
-                dataset[mine] = index[member]
-                unit[mine] = units[lane][offsets] + begun[member]
 
     def _stretch(self, first: int, end: int) -> Draws:
         """Return the draws of the positions [first, end)."""
@@ -254,16 +215,20 @@ class Order:
         return permutation(tape.spans(given.tokens), self.plan.seed, tape.key(given.name), epoch)
 
     def _shuffled(self, tape: Tape, dataset: np.ndarray, epoch: np.ndarray, row: np.ndarray) -> np.ndarray:
+        """Return the windows at places of the tapes; each epoch of each dataset has a permutation of its own."""
+        datasets = len(self.plan.datasets)
+        epochs, rank = np.unique(epoch, return_inverse=True)
+        pairs, which = np.unique(rank * datasets + dataset, return_inverse=True)
+        shuffles = [
+            self.shuffle(tape, number, int(epochs[passes]))
+            for passes, number in zip(*(part.tolist() for part in np.divmod(pairs, datasets)), strict=True)
+        ]
+        if len(row) < MANY * len(shuffles):
+            return tape.windows(lambda spans: permute(shuffles, which, spans), row)
         window = np.empty(len(row), dtype=np.int64)
-        places, ends = grouped(dataset, len(self.plan.datasets))
-        for which, rows in enumerate(np.split(places, ends[:-1])):
-            if not len(rows):
-                continue
-            epochs = epoch[rows]
-            several = epochs.min() != epochs.max()
-            for passes in np.unique(epochs).tolist() if several else epochs[:1].tolist():
-                mine = rows[epochs == passes] if several else rows
-                window[mine] = tape.windows(self.shuffle(tape, which, passes), row[mine])
+        places, ends = grouped(which, len(shuffles))
+        for shuffle, rows in zip(shuffles, np.split(places, ends[:-1]), strict=True):
+            window[rows] = tape.windows(shuffle, row[rows])
         return window
 
     def _check_carried(self, before: PlanPhase, after: PlanPhase) -> None:
@@ -277,16 +242,3 @@ class Order:
                 value=int(carried[index]),
                 remedy="Compile the plan again",
             )
-
-
-def _by_phase(phases: np.ndarray, blocks: np.ndarray) -> Iterator[tuple[int, np.ndarray, list[np.ndarray]]]:
-    """Yield ``(phase, blocks, rows)``: the distinct blocks of each phase, and where in the arguments each occurs."""
-    key = phases * (int(blocks.max(initial=0)) + 1) + blocks
-    order = np.arange(len(key)) if (np.diff(key) >= 0).all() else np.argsort(key, kind="stable")
-    key = key[order]
-    cuts = np.flatnonzero(np.diff(key)) + 1
-    rows = np.split(order, cuts)
-    heads = order[np.concatenate([[0], cuts])] if len(order) else order
-    for phase in np.unique(phases[heads]).tolist():
-        mine = np.flatnonzero(phases[heads] == phase)
-        yield phase, blocks[heads[mine]], [rows[i] for i in mine.tolist()]

@@ -29,183 +29,26 @@ quota enough for one position can bind; the rest is never looked at.
 
 from __future__ import annotations
 
-import heapq
+import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from tootsie.mixtures import snapshot
 from tootsie.mixtures.lockstep import draw_in_lockstep, fits
+from tootsie.mixtures.rate_class import RateClass
 
 SPLIT_ABOVE = 4096
 """Look-back in positions above which the datasets are split into two classes."""
 LEAST_LANE = 64
 """Positions of a lane at least."""
+LANES_FROM = 6
+"""Stretches from which on they are drawn in lockstep."""
+LANES = 1024
+"""Lanes at a time: enough to hide the cost of a step, few enough for the caches."""
 LANE_COST = 6
 """What the state at the start of a lane costs, in steps of all lanes."""
-_CHUNK = 2**18
-"""Numbers looked at in one go: members × interval starts."""
-
-
-@dataclass(frozen=True)
-class RateClass:
-    """Datasets that share a set of positions.
-
-    ``taken(k)``, the positions of the class among the first k, is ⌊total·k / length⌋, or ⌈…⌉ for the slow class.
-    """
-
-    members: tuple[int, ...]
-    """Indices of its datasets, in tie-breaking order."""
-    counts: tuple[int, ...]
-    """n_i of each."""
-    total: int
-    """Σ n_i."""
-    length: int
-    """L."""
-    rounds_up: bool
-    """Whether this is the slow class."""
-
-    def taken(self, position: int) -> int:
-        """Return how many of the first ``position`` positions belong to the class."""
-        whole = self.total * position
-        return -(-whole // self.length) if self.rounds_up else whole // self.length
-
-    def begun(self, position: int) -> list[bool]:
-        """Return E: for each member whether one unit more than ⌊q_i⌋ is drawn after ``position`` positions."""
-        length = self.length
-        done = [count * position // length for count in self.counts]
-        missing = self.taken(position) - sum(done)
-        fractional = [i for i, count in enumerate(self.counts) if count * position % length]
-        result = [False] * len(self.counts)
-        if missing == len(fractional):
-            for i in fractional:
-                result[i] = True
-        elif missing:
-            for i in self._greedy(position, fractional, done, missing):
-                result[i] = True
-        return result
-
-    def _greedy(self, position: int, fractional: list[int], done: list[int], missing: int) -> list[int]:
-        length, counts = self.length, self.counts
-        release = {i: done[i] * length // counts[i] for i in fractional}
-        by_deadline = sorted(fractional, key=lambda i: (-(-(done[i] + 1) * length // counts[i]), i))
-        latest_first = sorted(fractional, key=lambda i: -release[i])
-        capacity = self._capacities(position, latest_first, release, done, missing)
-        if capacity is None:
-            return by_deadline[:missing]
-        place = {i: at for at, i in enumerate(latest_first)}
-        room = capacity.copy()
-        admitted: list[int] = []
-        for i in by_deadline:
-            if len(admitted) == missing:
-                break
-            if room[place[i] :].min() > 0:
-                room[place[i] :] -= 1
-                admitted.append(i)
-        if len(admitted) != missing:
-            raise AssertionError(
-                f"{len(admitted)} of {missing} begun units placed before {position} of {length}"
-            )
-        return admitted
-
-    def _capacities(
-        self, position: int, latest_first: list[int], release: dict[int, int], done: list[int], missing: int
-    ) -> np.ndarray | None:
-        """Return, for c = 1 …, the least capacity over the a that exactly the c latest units are not released before.
-
-        ``None`` where no a can bind.
-        """
-        first = self._first_binding(position, latest_first, release, done)
-        if first is None:
-            return None
-        releases = np.array([release[i] for i in reversed(latest_first)], dtype=np.int64)
-        least = np.full(len(latest_first) + 1, missing, dtype=np.int64)
-        due = np.array(done, dtype=np.int64)
-        counts = np.array(self.counts, dtype=np.int64)[:, None]
-        for base, offsets, taken in self._starts(first, position):
-            parts = [divmod(count * base, self.length) for count in self.counts]
-            whole = np.array([part[0] for part in parts], dtype=np.int64)
-            rest = np.array([part[1] for part in parts], dtype=np.int64)[:, None]
-            # How many units are due that were not released before: max(0, due - whole - ...), summed over the members.
-            released = counts * offsets
-            released += rest + (self.length - 1)
-            released //= self.length
-            np.subtract((due - whole)[:, None], released, out=released)
-            inside = np.maximum(released, 0, out=released).sum(axis=0)
-            capacity = self.taken(position) - taken - inside
-            later = len(releases) - np.searchsorted(releases, base + offsets, side="left")
-            np.minimum.at(least, later, capacity)
-        return least[1:]
-
-    def _first_binding(
-        self, position: int, latest_first: list[int], release: dict[int, int], done: list[int]
-    ) -> int | None:
-        """Return the smallest a from which on the units released before a have gathered one position's quota."""
-        # The rounding of the slow class can lend it all but one L-th of a position.
-        needed = 1 if self.rounds_up else self.length
-
-        counts = quotas = 0
-        for number, i in enumerate(reversed(latest_first)):
-            counts += self.counts[i]
-            quotas += done[i] * self.length
-            # With the units released so far: where counts · a − quotas reaches what is needed, before the next release.
-            start = max(release[i] + 1, -(-(needed + quotas) // counts))
-            following = len(latest_first) - 2 - number
-            if start <= (release[latest_first[following]] if following >= 0 else position):
-                return start
-        return None
-
-    def _starts(self, first: int, position: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Return the interval starts to look at, in chunks: (base, int64 offsets from it, positions taken before)."""
-        chunks = []
-        size = max(1, _CHUNK // len(self.counts))
-        if not self.rounds_up:
-            for base in range(first, position, size):
-                offsets = np.arange(min(size, position - base), dtype=np.int64)
-                whole, rest = divmod(self.total * base, self.length)
-                chunks.append((base, offsets, whole + (rest + self.total * offsets) // self.length))
-            return chunks
-        # Only just after a position of the class can a start bind: the n-th such start is ⌊(n − 1)·L / total⌋ + 1.
-        begin, end = self.taken(first), self.taken(position)
-        for number in range(max(1, begin), end + 1, size):
-            ordinals = np.arange(min(size, end + 1 - number), dtype=np.int64)
-            base, rest = divmod((number - 1) * self.length, self.total)
-            offsets = (rest + ordinals * self.length) // self.total
-            inside = offsets + base + 1 < position
-            if inside.any():
-                chunks.append((base + 1, offsets[inside], (number + ordinals)[inside]))
-        return chunks
-
-    def schedule(self, positions: list[int], drawn: list[int]) -> list[int]:
-        """Return the member (an index into :attr:`members`) that each of these consecutive positions of the class draws.
-
-        Args:
-          positions: of the class, ascending, without a gap.
-          drawn: units of each member before the first of them.
-        """
-        if len(self.counts) == 1:
-            return [0] * len(positions)
-        length, counts = self.length, self.counts
-        drawn = list(drawn)
-        ready: list[tuple[int, int]] = []
-        waiting = [
-            (done * length // count, i)
-            for i, (done, count) in enumerate(zip(drawn, counts, strict=True))
-            if done < count
-        ]
-        heapq.heapify(waiting)
-        result = []
-        for position in positions:
-            while waiting and waiting[0][0] <= position:
-                i = heapq.heappop(waiting)[1]
-                heapq.heappush(ready, (-(-(drawn[i] + 1) * length // counts[i]), i))
-            i = heapq.heappop(ready)[1]
-            result.append(i)
-            drawn[i] += 1
-            if drawn[i] < counts[i]:
-                heapq.heappush(waiting, (drawn[i] * length // counts[i], i))
-        return result
 
 
 class PhaseOrder:
@@ -247,7 +90,7 @@ class PhaseOrder:
 
     def datasets(self, start: int, end: int, drawn: list[int]) -> np.ndarray:
         """Return the datasets of the positions [start, end), int32[end - start], given the units drawn before."""
-        is_fast = self._is_fast(start, end - start)
+        is_fast = self._is_fast(np.array([start]), end - start)[0]
         result = np.empty(end - start, dtype=np.int32)
         for rate_class in self._classes:
             at = np.flatnonzero(is_fast != rate_class.rounds_up)
@@ -255,26 +98,70 @@ class PhaseOrder:
             result[at] = np.array(rate_class.members, dtype=np.int32)[members]
         return result
 
-    def lanes(self, starts: list[int], size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw many stretches at once.
+    def one(self, position: int) -> tuple[int, int]:
+        """Draw one position of the phase: the index of the dataset, and how many of its units the phase has drawn before."""
+        drawn = self.drawn(position)
+        is_fast = self._classes[0].taken(position + 1) > self._classes[0].taken(position)
+        rate_class = self._classes[0 if is_fast or len(self._classes) == 1 else 1]
+        (member,) = rate_class.schedule([position], [drawn[i] for i in rate_class.members])
+        dataset = rate_class.members[member]
+        return dataset, drawn[dataset]
+
+    def at(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Draw any positions of the phase.
 
         Args:
-          starts: first position of each of the W stretches, in [0, L).
-          size: S, positions of each. What lies past the end of the phase means nothing.
+          positions: int64[n] in [0, L), ascending; one may stand there several times.
 
         Returns:
-          ``(dataset, unit)``, int32[W, S] and int64[W, S]: the index of the dataset, and how many of its units the phase
-          has drawn before.
+          ``(dataset, unit)``, int32[n] and int64[n]: the index of the dataset, and how many of its units are drawn before.
         """
-        drawn = [self.drawn(start) for start in starts]
-        dataset = self._lockstep(starts, size, drawn)
-        before = np.array(drawn, dtype=np.int64)
-        unit = np.empty(dataset.shape, dtype=np.int64)
-        for lane, members in enumerate(dataset):
-            by_dataset, ends = grouped(members, len(self.names))
-            first = before[lane] - np.concatenate([[0], ends[:-1]])
-            unit[lane, by_dataset] = np.arange(size) + first[members[by_dataset]]
+        gaps = np.diff(positions)
+        heads = np.concatenate([[0], np.flatnonzero(gaps > LEAST_LANE) + 1])
+        if self.has_lanes and (len(heads) >= LANES_FROM or len(positions) >= LANES_FROM * LEAST_LANE):
+            return self._at_lanes(positions)
+        dataset, unit = np.empty(len(positions), np.int32), np.empty(len(positions), np.int64)
+        for first, end in itertools.pairwise([*heads.tolist(), len(positions)]):
+            if end - first == 1:
+                dataset[first], unit[first] = self.one(int(positions[first]))
+                continue
+            start, stop = int(positions[first]), int(positions[end - 1]) + 1
+            drawn = self.drawn(start)
+            members = self.datasets(start, stop, drawn)
+            offsets = positions[first:end] - start
+            dataset[first:end] = members[offsets]
+            unit[first:end] = _units(members[None], np.array([drawn]))[0, offsets]
         return dataset, unit
+
+    def _at_lanes(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Do the same with a lane for each stretch of :data:`LEAST_LANE` positions in which there are some."""
+        lane = np.concatenate([[0], np.cumsum(np.diff(positions // LEAST_LANE) > 0)])
+        heads = np.flatnonzero(np.diff(lane, prepend=-1))
+        starts = positions[heads]
+        sizes = positions[np.append(heads[1:], len(positions)) - 1] - starts + 1
+        dataset, unit = np.empty(len(positions), np.int32), np.empty(len(positions), np.int64)
+        # Lanes of about the same length go together; most have one position.
+        by_size = np.argsort(sizes, kind="stable")
+        rank = np.empty(len(by_size), np.int64)
+        rank[by_size] = np.arange(len(by_size))
+        by_rank = np.argsort(rank[lane], kind="stable")
+        ranks = rank[lane][by_rank]
+        for first in range(0, len(by_size), LANES):
+            mine = by_size[first : first + LANES]
+            drawn = self.drawn_at(starts[mine])
+            members = self._lockstep(starts[mine], int(sizes[mine[-1]]), drawn)
+            units = _units(members, drawn)
+            which = by_rank[slice(*np.searchsorted(ranks, (first, first + LANES)))]
+            row, column = rank[lane[which]] - first, positions[which] - starts[lane[which]]
+            dataset[which], unit[which] = members[row, column], units[row, column]
+        return dataset, unit
+
+    def drawn_at(self, positions: np.ndarray) -> np.ndarray:
+        """Return what :meth:`drawn` says of many positions, int64[W, D]; for phases that have lanes."""
+        result = np.empty((len(positions), len(self.names)), dtype=np.int64)
+        for rate_class in self._classes:
+            result[:, rate_class.members] = snapshot.drawn_at(rate_class, positions)
+        return result
 
     def stretch(self, start: int, end: int) -> tuple[np.ndarray, list[int]]:
         """Draw the positions [start, end).
@@ -284,23 +171,23 @@ class PhaseOrder:
           them. So the n-th draw of a dataset, n from 0, is its unit ``drawn + n``.
         """
         size = max(LEAST_LANE, math.isqrt(LANE_COST * (end - start)))
-        starts = list(range(start, end, size))
-        drawn = [self.drawn(first) for first in starts]
+        starts = np.arange(start, end, size, dtype=np.int64)
+        drawn = self.drawn_at(starts)
         dataset = self._lockstep(starts, min(size, end - start), drawn)
-        return dataset.reshape(-1)[: end - start], drawn[0]
+        return dataset.reshape(-1)[: end - start], drawn[0].tolist()
 
-    def _lockstep(self, starts: list[int], size: int, drawn: list[list[int]]) -> np.ndarray:
-        """Return the dataset of each position of W stretches, int32[W, S], given the units drawn before each."""
+    def _lockstep(self, starts: np.ndarray, size: int, drawn: np.ndarray) -> np.ndarray:
+        """Return the dataset of each position of W stretches, int32[W, S], given the units drawn before each, int64[W, D]."""
         if len(self._classes) == 1:
             offsets = np.broadcast_to(np.arange(size, dtype=np.int64), (len(starts), size))
             return draw_in_lockstep(self.counts, self.length, starts, offsets, drawn)
         dataset = np.zeros((len(starts), size), dtype=np.int32)
-        is_fast = np.stack([self._is_fast(start, size) for start in starts])
+        is_fast = self._is_fast(starts, size)
         for rate_class in self._classes:
             mine = is_fast != rate_class.rounds_up
             sizes = mine.sum(axis=1)
             offsets = np.argsort(~mine, axis=1, kind="stable")[:, : int(sizes.max(initial=0))]
-            before = [[row[i] for i in rate_class.members] for row in drawn]
+            before = drawn[:, rate_class.members]
             member = draw_in_lockstep(rate_class.counts, self.length, starts, offsets, before)
             real = np.arange(offsets.shape[1]) < sizes[:, None]
             lane = np.nonzero(real)[0]
@@ -309,18 +196,32 @@ class PhaseOrder:
 
     @property
     def has_lanes(self) -> bool:
-        """Whether the numbers of this phase are small enough for :meth:`lanes`."""
+        """Whether the numbers of this phase are small enough for many lanes at once."""
         return fits(len(self.counts), self.length)
 
-    def _is_fast(self, start: int, size: int) -> np.ndarray:
-        """Return which of the positions [start, start + size) belong to the first class, bool[size]."""
+    def _is_fast(self, starts: np.ndarray, size: int) -> np.ndarray:
+        """Return which of the positions [start, start + size) belong to the first class, bool[W, size]."""
         if len(self._classes) == 1:
-            return np.full(size, not self._classes[0].rounds_up)
+            return np.full((len(starts), size), not self._classes[0].rounds_up)
         fast = self._classes[0]
-        offsets = np.arange(size + 1, dtype=np.int64)
-        whole, rest = divmod(fast.total * start, self.length)
-        taken = whole + (rest + fast.total * offsets) // self.length
-        return np.diff(taken) == 1
+        parts = [divmod(fast.total * start, self.length) for start in starts.tolist()]
+        rest = np.array([part[1] for part in parts], dtype=np.int64)[:, None]
+        return np.diff((rest + fast.total * np.arange(size + 1, dtype=np.int64)) // self.length, axis=1) == 1
+
+
+def _units(members: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Return which unit each draw of W lanes is, int64[W, S], given the units drawn before, int64[W, D]."""
+    lanes, size = members.shape
+    datasets = drawn.shape[1]
+    key = (members + np.arange(lanes, dtype=np.int64)[:, None] * datasets).reshape(-1)
+    if size == 1:
+        return drawn.reshape(-1)[key].reshape(lanes, 1)
+    order = np.argsort(key, kind="stable")
+    first = np.cumsum(np.bincount(key, minlength=lanes * datasets))
+    before = np.concatenate([[0], first[:-1]]) - drawn.reshape(-1)
+    units = np.empty(len(key), dtype=np.int64)
+    units[order] = np.arange(len(key)) - before[key[order]]
+    return units.reshape(lanes, size)
 
 
 def grouped(dataset: np.ndarray, datasets: int) -> tuple[np.ndarray, np.ndarray]:

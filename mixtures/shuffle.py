@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,6 +25,9 @@ VERSION = "shuffle/1"
 ROUNDS = 8
 SORTED_BELOW = 4096
 """Largest n that is permuted by sorting."""
+FEW = 8
+"""Elements up to which each is computed on its own."""
+_64_BITS = 2**64 - 1
 _TABULATE_AFTER = 4
 """The rounds are tabulated once so many times as many elements were asked for as a table has."""
 _CHUNK = 8192
@@ -49,6 +53,7 @@ class Permutation:
         self._table: np.ndarray | None = None
         self._asked = 0
         self._rounds: list[np.ndarray] | None = None
+        self._numbers: list[int] | None = None
         if n <= SORTED_BELOW:
             hashes = _mix(_mix(np.arange(n, dtype=np.uint64) ^ self._keys[0]) ^ self._keys[1])
             self._table = np.argsort(hashes, kind="stable").astype(np.int64)
@@ -72,6 +77,25 @@ class Permutation:
         for start in range(0, len(flat), _CHUNK):
             self._walk(flat[start : start + _CHUNK])
         return flat.view(np.int64).reshape(index.shape)
+
+    def at(self, index: int) -> int:
+        """Return the image of one index in [0, n), computed in Python's integers: of a few, faster than arrays are."""
+        if self._table is not None:
+            return int(self._table[index])
+        bits = (self.n - 1).bit_length()
+        low_bits = bits // 2
+        masks = ((1 << low_bits) - 1, (1 << (bits - low_bits)) - 1)
+        if self._numbers is None:
+            self._numbers = self._keys.tolist()
+        value = index
+        while True:
+            low, high = value & masks[0], value >> low_bits
+            for number in range(0, ROUNDS, 2):
+                low ^= _mix_number(high ^ self._numbers[number]) & masks[0]
+                high ^= _mix_number(low ^ self._numbers[number + 1]) & masks[1]
+            value = high << low_bits | low
+            if value < self.n:
+                return value
 
     def inverse(self, image: int) -> int:
         """Return the index whose image is ``image``.
@@ -142,6 +166,61 @@ class Permutation:
             half = np.arange(1 << widths[number % 2], dtype=np.uint64)
             tables.append(self._round(number, half, np.empty_like(half)).astype(np.uint16))
         self._rounds = tables
+
+
+def permute(permutations: Sequence[Permutation], which: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Return the images of ``index``, int64[m]; element i lies in the domain of ``permutations[which[i]]``, which is not checked.
+
+    For many permutations with few elements each.
+    """
+    if len(index) <= FEW:
+        pairs = zip(which.tolist(), index.tolist(), strict=True)
+        return np.array([permutations[one].at(element) for one, element in pairs], dtype=np.int64)
+    result = index.copy()
+    small = np.array([one._table is not None for one in permutations])
+    for number in np.unique(which[small[which]]).tolist():
+        mine = which == number
+        table = permutations[number]._table
+        assert table is not None
+        result[mine] = table[index[mine]]
+    at = np.flatnonzero(~small[which])
+    if not len(at):
+        return result
+    keys = np.stack([one._keys for one in permutations])[which[at]]
+    sizes = np.array([one.n for one in permutations], dtype=np.uint64)[which[at]]
+    bits = np.array([(one.n - 1).bit_length() for one in permutations], dtype=np.uint64)[which[at]]
+    value = index[at].astype(np.uint64)
+    walking = np.arange(len(at))
+    while walking.size:
+        value[walking] = encrypt(value[walking], keys[walking], bits[walking])
+        walking = walking[value[walking] >= sizes[walking]]
+    result[at] = value.view(np.int64)
+    return result
+
+
+def encrypt(value: np.ndarray, keys: np.ndarray, bits: np.ndarray) -> np.ndarray:
+    """Return the images of numbers under Feistel networks of their own, uint64[m].
+
+    Args:
+      value: uint64[m], of so many bits.
+      keys: uint64[m, 8], of the rounds.
+      bits: uint64[m], width of the domain.
+    """
+    one = np.uint64(1)
+    low_bits = bits >> one
+    low_mask, high_mask = (one << low_bits) - one, (one << (bits - low_bits)) - one
+    low, high = value & low_mask, value >> low_bits
+    for number in range(0, ROUNDS, 2):
+        low ^= _mix(high ^ keys[:, number]) & low_mask
+        high ^= _mix(low ^ keys[:, number + 1]) & high_mask
+    return high << low_bits | low
+
+
+def _mix_number(value: int) -> int:
+    value = value * 0x9E3779B97F4A7C15 & _64_BITS
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & _64_BITS
+    value = (value ^ value >> 27) * 0x94D049BB133111EB & _64_BITS
+    return value ^ value >> 31
 
 
 def _mix(value: np.ndarray) -> np.ndarray:

@@ -23,17 +23,18 @@ COUNTS = st.lists(st.sampled_from([1, 1, 2, 3, 30, 31, 60, 400]), min_size=1, ma
 @settings(max_examples=150, deadline=None)
 @given(COUNTS, st.integers(1, 17), st.integers(0, 4096))
 def test_lanes_draw_what_the_heap_draws(counts: list[int], size: int, split_above: int) -> None:
-    before = phase_order.SPLIT_ABOVE
+    before = phase_order.SPLIT_ABOVE, phase_order.LEAST_LANE, phase_order.LANES_FROM
     phase_order.SPLIT_ABOVE = split_above
     try:
         order = PhaseOrder({f"d{i:02d}": count for i, count in enumerate(counts)})
-        dataset, unit = order.lanes(list(range(0, order.length, size)), size)
+        phase_order.LEAST_LANE, phase_order.LANES_FROM = size, 1
+        dataset, unit = order.at(np.arange(order.length))
         expected = order.datasets(0, order.length, [0] * len(counts))
     finally:
-        phase_order.SPLIT_ABOVE = before
-    assert dataset.reshape(-1)[: order.length].tolist() == expected.tolist()
+        phase_order.SPLIT_ABOVE, phase_order.LEAST_LANE, phase_order.LANES_FROM = before
+    assert dataset.tolist() == expected.tolist()
     for member in range(len(counts)):
-        units = unit.reshape(-1)[: order.length][expected == member]
+        units = unit[expected == member]
         assert units.tolist() == list(range(counts[member]))
 
 
@@ -44,19 +45,20 @@ def test_far_into_long_phases(scale: int) -> None:
     order = PhaseOrder(counts)
     assert order.has_lanes
     starts = [0, order.length // 3, order.length // 2 + 11, order.length - 300]
-    dataset, unit = order.lanes(starts, 300)
-    for lane, start in enumerate(starts):
+    for start in starts:
+        dataset, unit = order.at(np.arange(start, start + 300))
         drawn = order.drawn(start)
         expected = order.datasets(start, start + 300, drawn)
-        assert dataset[lane].tolist() == expected.tolist()
+        assert dataset.tolist() == expected.tolist()
         for member in range(len(counts)):
-            mine = unit[lane][expected == member]
+            mine = unit[expected == member]
             assert mine.tolist() == list(range(drawn[member], drawn[member] + len(mine)))
 
 
 def test_phases_too_long_for_lanes_are_drawn_one_by_one() -> None:
-    assert not fits(1000, 2**53)
-    assert fits(1000, 2**51)
+    assert not fits(2**13, 2**49)
+    assert not fits(2, 2**50)
+    assert fits(1000, 2**49)
     assert not PhaseOrder({"a": 2**62, "b": 3}).has_lanes
 
 
@@ -64,15 +66,14 @@ def test_a_plan_is_drawn_alike_either_way(
     make_plan: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = make_plan([(300, 11, {"a": 5, "b": 3, "c": 1}), (90, 30, {"b": 100, "c": 1, "d": 7})])
-    monkeypatch.setattr(order_module, "BLOCK", 64)
     rng = np.random.default_rng(3)
     several: list[Any] = [np.arange(plan.total_sequences), rng.permutation(plan.total_sequences)]
     for positions in several:
-        monkeypatch.setattr(order_module, "LANES_FROM", 10**9)
+        monkeypatch.setattr(phase_order, "LANES_FROM", 10**9)
         expected = Order(plan).draw(positions)
         for lanes in (2, 1024):
-            monkeypatch.setattr(order_module, "LANES_FROM", 1)
-            monkeypatch.setattr(order_module, "LANES", lanes)
+            monkeypatch.setattr(phase_order, "LANES_FROM", 1)
+            monkeypatch.setattr(phase_order, "LANES", lanes)
             for got, want in zip(Order(plan).draw(positions), expected, strict=True):
                 assert got.tolist() == want.tolist()
 

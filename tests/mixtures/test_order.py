@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures import order as order_module
+from tootsie.mixtures import phase_order
 from tootsie.mixtures.order import Draws, Order
 from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan
 
@@ -154,13 +155,20 @@ def test_grouping_and_history_do_not_matter(make_plan: Callable[..., Plan], phas
         at += size
 
 
-def test_block_size_does_not_matter(make_plan: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_lanes_nor_single_positions_matter(
+    make_plan: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = make_plan([(70, 11, {"a": 5, "b": 3, "c": 1}), (40, 30, {"b": 100, "c": 1})])
     expected = all_draws(plan)
-    for block in (1, 7, 64):
-        monkeypatch.setattr(order_module, "BLOCK", block)
+    for size, least in ((1, 1), (7, 3), (64, 10**9)):
+        monkeypatch.setattr(phase_order, "LEAST_LANE", size)
+        monkeypatch.setattr(phase_order, "LANES_FROM", least)
         for got, want in zip(all_draws(plan), expected, strict=True):
             assert np.array_equal(got, want)
+    order = Order(plan)
+    for position in (0, 769, 770, 5, 1969):
+        one = [int(part[0]) for part in order.draw(np.array([position]))]
+        assert one == [int(part[position]) for part in expected]
 
 
 def test_an_unrelated_dataset_does_not_reshuffle_the_others(make_plan: Callable[..., Plan]) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures import order as order_module
+from tootsie.mixtures import phase_order
 from tootsie.mixtures.branch import drawn_by
 from tootsie.mixtures.comparison import first_difference, require_same_past
 from tootsie.mixtures.compiler import compile_file
@@ -113,8 +114,8 @@ def test_guarantees(
     order = Order(plan)
     with monkeypatch.context() as changed:
         changed.setattr(order_module, "STRETCH_FROM", rng.choice([2, 10**9]))
-        changed.setattr(order_module, "BLOCK", rng.choice([3, 64]))
-        changed.setattr(order_module, "LANES_FROM", rng.choice([1, 10**9]))
+        changed.setattr(phase_order, "LEAST_LANE", rng.choice([3, 64]))
+        changed.setattr(phase_order, "LANES_FROM", rng.choice([1, 10**9]))
         for _ in range(4):
             first = rng.randrange(plan.total_sequences)
             end = min(plan.total_sequences, first + rng.randrange(1, 400))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tootsie.mixtures.shuffle import SORTED_BELOW, Permutation
+from tootsie.mixtures.shuffle import FEW, SORTED_BELOW, Permutation, permute
 
 
 @settings(max_examples=60, deadline=None)
@@ -122,3 +122,16 @@ def test_inverse(n: int) -> None:
         assert shuffle.inverse(int(shuffle(np.array([index]))[0])) == index
     with pytest.raises(IndexError):
         shuffle.inverse(n)
+
+
+@pytest.mark.parametrize("several", [1, FEW, 500])
+def test_many_permutations_at_once(several: int) -> None:
+    """One element each, or some: as each permutation gives it, by whichever way."""
+    sizes = [1, 2, 3, 4096, 4097, 70_001, 2**33 + 5, 2**61 + 12345]
+    shuffles = [Permutation(n, 3, "web", epoch) for epoch, n in enumerate(sizes)]
+    rng = np.random.default_rng(1)
+    which = rng.integers(0, len(sizes), several)
+    index = rng.integers(0, 2**62, several) % np.array(sizes)[which]
+    expected = [int(shuffles[one](np.array([at]))[0]) for one, at in zip(which, index, strict=True)]
+    assert permute(shuffles, which, index).tolist() == expected
+    assert [shuffles[one].at(int(at)) for one, at in zip(which, index, strict=True)] == expected
