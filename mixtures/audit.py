@@ -69,13 +69,14 @@ def audit_run(plan: Plan, metrics: str) -> Audit:
                 deviation = (record["step"], reason)
     if last is None:
         raise InputError("the run has recorded no step", file=url, remedy="Wait for the first")
-    planned = order.counts(min(last["position"], plan.total_sequences)).tolist()
+    position = min(last["position"], plan.total_sequences)
+    planned = order.counts(position).tolist()
     rows = tuple(
         AuditRow(
             dataset.name,
             count,
             last["consumed"].get(dataset.name, 0),
-            last["consumed"].get(dataset.name, 0) / dataset.windows,
+            float(plan.lengths.passes(dataset.name, position, last["consumed"].get(dataset.name, 0))),
         )
         for dataset, count in zip(plan.datasets, planned, strict=True)
     )
@@ -88,7 +89,9 @@ def _deviation(plan: Plan, order: Order, record: dict[str, Any]) -> str | None:
     if not 0 <= update < plan.total_steps:
         return f"the plan has no step {record['step']:,}"
     phase, (_, position) = plan.phase_of_step(update), plan.rows_of_step(update)
-    expected = {"phase": phase.name, "batch_size": phase.batch_size, "position": position}
+    expected: dict[str, Any] = {"phase": phase.name, "batch_size": phase.batch_size, "position": position}
+    if "tokens" in record:
+        expected["tokens"] = plan.lengths.tokens_before(position)
     for key, value in expected.items():
         if record[key] != value:
             return f"{key} is {record[key]}, planned is {value}"

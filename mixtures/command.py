@@ -54,7 +54,7 @@ def compile_command(
     for finding in findings:
         if finding.severity == "warning" and finding.acknowledged is None:
             print(f"warning: {finding.check}: {finding.subject} {finding.message}")
-    tokens = plan.total_sequences * plan.sequence_length
+    tokens = plan.total_tokens
     print(
         f"{'checked' if dry_run else output}: {len(plan.phases)} phases, {len(plan.datasets)} datasets, "
         f"{plan.total_steps:,} steps, {plan.total_sequences:,} sequences, {tokens:,} tokens; {plan.hash[:12]}"

@@ -43,7 +43,7 @@ def first_difference(before: Plan, after: Plan, until: int | None = None) -> Dif
 
     Time: phases that are equal are not drawn; of others as many sequences as there are up to the first difference.
     """
-    for field in ("seed", "sequence_length"):
+    for field in ("seed", "sequence_length", "span"):
         one, other = getattr(before, field), getattr(after, field)
         if one != other:
             return Difference(0, 0, f"{field} {one:,} and {other:,}")
@@ -81,6 +81,9 @@ def _settings_difference(before: Plan, after: Plan, steps: int) -> Difference | 
     for first, end, one, other in _stretches(before, after, steps):
         if one.batch_size != other.batch_size:
             return _at(before, first, f"batch size {one.batch_size:,} and {other.batch_size:,}")
+        lengths = before.length_of(one), after.length_of(other)
+        if lengths[0] != lengths[1]:
+            return _at(before, first, f"sequences of {lengths[0]:,} and of {lengths[1]:,} tokens")
         for field in type(one.settings).model_fields:
             mine, theirs = getattr(one.settings, field), getattr(other.settings, field)
             if field != "learning_rate" and mine != theirs:
@@ -103,7 +106,7 @@ def _draw_difference(before: Plan, after: Plan, steps: int) -> Difference | None
         stop = start + (end - first) * one.batch_size
         alike = all(
             getattr(one, key) == getattr(other, key) for key in ("start", "length", "sequences", "carried")
-        )
+        ) and before.lengths.begun_in(one) == after.lengths.begun_in(other)
         swapped = [name for name in one.sequences if caches[0][name] != caches[1].get(name, caches[0][name])]
         if alike and not swapped:
             continue
@@ -174,7 +177,10 @@ def compare(before: Plan, after: Plan) -> dict[str, Any]:
             for key in ("first_step", "end_step")
             if getattr(one, key) != getattr(other, key)
         ]
-        changes += [change.model_dump(mode="json", exclude={"phase"}) for change in list_changes(one, other)]
+        lengths = before.length_of(one), after.length_of(other)
+        changes += [
+            change.model_dump(mode="json", exclude={"phase"}) for change in list_changes(one, other, lengths)
+        ]
         if changes:
             changed.append({"phase": name, "changes": changes})
     return {

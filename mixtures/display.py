@@ -25,6 +25,7 @@ _PHASE_COLUMNS = (
     "start",
     "end",
     "batch_size",
+    "sequence_length",
     "learning_rate",
     "learning_rate_end",
 )
@@ -37,7 +38,7 @@ def plan_summary(plan: Plan) -> dict[str, Any]:
         "hash": plan.hash,
         "steps": plan.total_steps,
         "sequences": plan.total_sequences,
-        "tokens": plan.total_sequences * plan.sequence_length,
+        "tokens": plan.total_tokens,
         "phases": [
             {
                 "name": phase.name,
@@ -45,6 +46,7 @@ def plan_summary(plan: Plan) -> dict[str, Any]:
                 "steps": [phase.first_step, phase.end_step],
                 "sequences": [phase.start, phase.end],
                 "batch_size": phase.batch_size,
+                "sequence_length": plan.length_of(phase),
                 "settings": phase.settings.model_dump(mode="json"),
             }
             for phase in plan.phases
@@ -62,13 +64,14 @@ def print_plan(plan: Plan, console: Console | None = None) -> None:
         console = Console(highlight=False, markup=False)
         if not console.is_terminal:
             console = Console(highlight=False, markup=False, width=PLAIN_WIDTH)
-    total = plan.total_sequences * plan.sequence_length
+    lengths = list(dict.fromkeys(f"{tape.length:,}" for tape in plan.lengths.tapes))
+    spans = "" if plan.span_length is None else f" in spans of {plan.span_length:,}"
     whose = f"tokenizer {plan.tokenizer.name}" if plan.tokenizer is not None else "from cards"
     console.print(
         Text.assemble(
             (plan.name, "bold"),
-            f"  {plan.total_steps:,} steps, {plan.total_sequences:,} sequences of "
-            f"{plan.sequence_length:,}, {amount(total)} tokens; seed {plan.seed}, {whose}, "
+            f"  {plan.total_steps:,} steps, {plan.total_sequences:,} sequences of {' and '.join(lengths)}{spans}, "
+            f"{amount(plan.total_tokens)} tokens; seed {plan.seed}, {whose}, "
             f"plan {plan.hash[:12]}",
         )
     )
@@ -106,6 +109,7 @@ def write_csv(plan: Plan, stream: TextIO) -> None:
             phase.start,
             phase.end,
             phase.batch_size,
+            plan.length_of(phase),
         ]
         head += [rate.at(0, phase.steps), rate.final(phase.steps)]
         for row in itertools.islice(rows, len(phase.sequences)):
@@ -147,11 +151,13 @@ def amount(count: int) -> str:
 
 
 def _headline(plan: Plan, phase: PlanPhase) -> Text:
-    tokens = (phase.end - phase.start) * plan.sequence_length
+    length = plan.length_of(phase)
+    tokens = (phase.end - phase.start) * length
+    of_length = f" of {length:,}" if plan.lengths.vary else ""
     return Text.assemble(
         (phase.name, "bold"),
         f"  mixture {phase.mixture}, steps {phase.first_step:,} to {phase.end_step:,} "
-        f"of {phase.batch_size:,} sequences, {amount(tokens)} tokens, "
+        f"of {phase.batch_size:,} sequences{of_length}, {amount(tokens)} tokens, "
         f"learning rate {describe_rate(phase.settings.learning_rate)}",
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan, PlanPhase
 
@@ -33,13 +35,15 @@ class DatasetForecast:
 
 def forecast(plan: Plan) -> list[DatasetForecast]:
     """Return a row for each phase and dataset drawn in it."""
-    windows = {dataset.name: dataset.windows for dataset in plan.datasets}
-    rows = []
-    for phase in plan.phases:
+    tokens = {dataset.name: dataset.tokens for dataset in plan.datasets}
+    lengths, rows = plan.lengths, []
+    for phase, tape in zip(plan.phases, lengths.tapes, strict=True):
         for name, planned in phase.sequences.items():
             # Exact for whole phases; of one that is cut short, within one sequence.
             count = planned * (phase.end - phase.start) // phase.length
-            total = phase.carried.get(name, 0) + count
+            carried, in_epoch = phase.carried.get(name, 0), tape.rows(tokens[name])
+            before = lengths.passes(name, phase.start, carried)
+            total = lengths.passes(name, phase.end, carried + count)
             rows.append(
                 DatasetForecast(
                     phase=phase.name,
@@ -47,21 +51,28 @@ def forecast(plan: Plan) -> list[DatasetForecast]:
                     share=planned / phase.length,
                     asked=phase.asked.get(name, 0) / WEIGHT_TOTAL,
                     sequences=count,
-                    tokens=count * plan.sequence_length,
-                    epochs=count / windows[name],
-                    epochs_total=total / windows[name],
-                    ends_at_step=first_pass_ends(phase, name, windows[name]),
+                    tokens=count * tape.length,
+                    epochs=count / in_epoch,
+                    epochs_total=float(total),
+                    ends_at_step=first_pass_ends(phase, name, before, in_epoch),
                 )
             )
     return rows
 
 
-def first_pass_ends(phase: PlanPhase, name: str, windows: int) -> int | None:
-    """Return the step in which a dataset's first pass is due to be complete, or ``None`` if not in this phase."""
-    before, planned = phase.carried.get(name, 0), phase.sequences[name]
-    if before >= windows or before + planned < windows:
+def first_pass_ends(phase: PlanPhase, name: str, seen: Fraction, in_epoch: int) -> int | None:
+    """Return the step in which a dataset has been seen once, or ``None`` if that is not in this phase.
+
+    Args:
+      phase: of the plan.
+      name: of a dataset that it draws.
+      seen: passes before the phase.
+      in_epoch: sequences of the phase in a pass.
+    """
+    left, planned = math.ceil((1 - seen) * in_epoch), phase.sequences[name]
+    if not 0 < left <= planned:
         return None
-    position = -(-(windows - before) * phase.length // planned)
+    position = -(-left * phase.length // planned)
     if position > phase.end - phase.start:
         return None
     return phase.first_step + (position - 1) // phase.batch_size

@@ -12,7 +12,7 @@ import numpy as np
 from tootsie.mixtures.tape import Tape
 
 if TYPE_CHECKING:
-    from tootsie.mixtures.plan import Plan
+    from tootsie.mixtures.plan import Plan, PlanPhase
 
 
 class Lengths:
@@ -68,6 +68,10 @@ class Lengths:
                 for name, count in self._drawn_in(number).items():
                     read[name, tape.span] = (begun.get(name, 0) + count) * tape.length
         return tuple(result)
+
+    def begun_in(self, phase: PlanPhase) -> dict[str, int]:
+        """Return the entry of :attr:`begun` of a phase of the plan."""
+        return self.begun[bisect.bisect_left(self._starts, phase.start)]
 
     def _drawn_in(self, number: int) -> dict[str, int]:
         """Return the sequences of each dataset drawn in a phase that is not the last, as the counters of the next one tell."""

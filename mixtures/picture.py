@@ -93,22 +93,23 @@ def knots(rate: LearningRate, steps: int) -> list[int]:
 
 
 def _draw(plan: Plan, figure) -> None:  # type: ignore[no-untyped-def]
-    divisor, unit = unit_of(plan.total_sequences * plan.sequence_length)
-    scale = plan.sequence_length / divisor
+    divisor, unit = unit_of(plan.total_tokens)
     names = list({name: None for phase in plan.phases for name in phase.sequences})
     # The legend is as high as the mixture beside it.
     ratios = [max(5, 0.2 * min(len(names), LABELLED + 1)), 2.4, 2, 1]
     figure.set_figheight(0.78 * sum(ratios))
     mixture, epochs, rate, batch = figure.subplots(4, 1, sharex=True, gridspec_kw={"height_ratios": ratios})
-    ends = [0.0, *(phase.end * scale for phase in plan.phases)]
+    ends = [0.0, *(plan.lengths.tokens_before(phase.end) / divisor for phase in plan.phases)]
     _draw_mixture(plan, mixture, names, ends)
     _draw_epochs(plan, epochs, names, ends)
-    _draw_rate(plan, rate, scale)
-    batch.stairs([phase.batch_size for phase in plan.phases], ends, color=COLOURS[2], lw=1.6, baseline=None)
-    batch.set_ylim(0, 1.25 * max(phase.batch_size for phase in plan.phases))
+    _draw_rate(plan, rate, ends)
+    # In sequences; where those differ in length, in tokens.
+    sizes = [phase.batch_size * (plan.length_of(phase) if plan.lengths.vary else 1) for phase in plan.phases]
+    batch.stairs(sizes, ends, color=COLOURS[2], lw=1.6, baseline=None)
+    batch.set_ylim(0, 1.25 * max(sizes))
     batch.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     batch.locator_params(axis="y", nbins=3)
-    batch.set_ylabel("batch")
+    batch.set_ylabel("batch tokens" if plan.lengths.vary else "batch")
     batch.set_xlabel(unit)
     batch.set_xlim(0, ends[-1])
     for axes in (mixture, epochs, rate, batch):
@@ -147,20 +148,24 @@ def _draw_mixture(plan: Plan, axes, names: list[str], ends: list[float]) -> None
 
 def _draw_epochs(plan: Plan, axes, names: list[str], ends: list[float]) -> None:  # type: ignore[no-untyped-def]
     """How often each dataset has been seen; on a logarithmic scale, because one is repeated while another has hardly begun."""
-    windows = {dataset.name: dataset.windows for dataset in plan.datasets}
     points = max(1, _RATE_POINTS // len(plan.phases))
     within = np.arange(points + 1) / points
     at = np.concatenate([low + (high - low) * within for low, high in itertools.pairwise(ends)])
+    tokens = {dataset.name: dataset.tokens for dataset in plan.datasets}
+    seen = {
+        (phase.first_step, name): count * (phase.end - phase.start) / phase.length / tape.rows(tokens[name])
+        for phase, tape in zip(plan.phases, plan.lengths.tapes, strict=True)
+        for name, count in phase.sequences.items()
+    }
     final = {}
     for number, name in enumerate(names):
         passes = np.concatenate(
             [
-                phase.carried.get(name, 0)
-                + within * phase.sequences.get(name, 0) * (phase.end - phase.start) / phase.length
+                float(plan.lengths.passes(name, phase.start, phase.carried.get(name, 0)))
+                + within * seen.get((phase.first_step, name), 0.0)
                 for phase in plan.phases
             ]
         )
-        passes /= windows[name]
         final[name] = float(passes[-1])
         axes.plot(at, np.where(passes > 0, passes, np.nan), color=colour_of(number), lw=1.2)
     highest = max(final.values())
@@ -188,19 +193,17 @@ def _draw_epochs(plan: Plan, axes, names: list[str], ends: list[float]) -> None:
             )
 
 
-def _draw_rate(plan: Plan, axes, scale: float) -> None:  # type: ignore[no-untyped-def]
+def _draw_rate(plan: Plan, axes, ends: list[float]) -> None:  # type: ignore[no-untyped-def]
     points = max(2, min(_RATE_POINTS, 8 * _RATE_POINTS // len(plan.phases)))
-    for phase in plan.phases:
+    for phase, start, end in zip(plan.phases, ends, ends[1:], strict=False):
         given = phase.settings.learning_rate
         even = np.linspace(0, phase.steps - 1, points).astype(np.int64).tolist()
         steps = np.array(
             sorted({*even, *knots(given, phase.steps)} if not given.cycles else knots(given, phase.steps))
         )
         values = [given.at(int(step), phase.steps) for step in steps]
-        at = phase.start + steps * phase.batch_size
-        axes.plot(
-            [*(at * scale), phase.end * scale], [*values, given.final(phase.steps)], color=COLOURS[0], lw=1
-        )
+        at = start + (end - start) * steps / phase.steps
+        axes.plot([*at, end], [*values, given.final(phase.steps)], color=COLOURS[0], lw=1)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("learning rate")
     axes.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))

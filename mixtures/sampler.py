@@ -26,7 +26,7 @@ class WindowSource(Protocol):
 
 
 class Batch(NamedTuple):
-    """B rows of T tokens."""
+    """B rows of T tokens, the sequence length of the phase."""
 
     tokens: np.ndarray
     """int32[B, T]."""
@@ -97,14 +97,14 @@ class Sampler:
         Raises:
           IndexError: the plan has no such step.
         """
-        draws = self.draws(step, rows)
-        shape = (len(draws.dataset), self.plan.sequence_length)
+        draws, length = self.draws(step, rows), self.plan.length_of(self.plan.phase_of_step(step))
+        shape = (len(draws.dataset), length)
         tokens, segments, mask = np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape, bool)
         # Rows of one cache in the order of the cache, so that neighbours are read together.
         for row in np.lexsort((draws.window, draws.dataset)).tolist():
             cache = self._caches[draws.dataset[row]]
             assert cache is not None
-            window = cache.window(int(draws.window[row]), self.plan.sequence_length)
+            window = cache.window(int(draws.window[row]), length)
             tokens[row], segments[row], mask[row] = window.tokens, window.segment_ids, window.loss_mask
         return Batch(tokens, segments, mask, *draws)
 

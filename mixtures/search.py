@@ -9,7 +9,7 @@ import numpy as np
 from tootsie.datasets.errors import InputError
 from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Plan
-from tootsie.mixtures.shuffle import permutation
+from tootsie.mixtures.tape import Tape
 from tootsie.mixtures.trace import open_cache
 
 
@@ -29,7 +29,7 @@ def find_document(plan: Plan, document: str) -> list[dict[str, Any]]:
     """
     _ = plan.cache_tokenizer  # Refuses a plan from cards: what is not tokenized has no documents yet.
     order = Order(plan)
-    total = order.counts(plan.total_sequences)
+    tapes = dict.fromkeys(plan.lengths.tapes)
     found: list[dict[str, Any]] = []
     known = False
     for number, dataset in enumerate(plan.datasets):
@@ -39,16 +39,18 @@ def find_document(plan: Plan, document: str) -> list[dict[str, Any]]:
             stop = start + len(entry.input_ids)
             if entry.document_id == document:
                 known = True
-                windows = range(start // plan.sequence_length, -(-stop // plan.sequence_length))
-                for window in windows:
-                    if window >= dataset.windows:
-                        continue  # In the tail, which is never drawn.
-                    left = max(start, window * plan.sequence_length) - start
-                    right = min(stop, (window + 1) * plan.sequence_length) - start
-                    for position, epoch in _positions(plan, order, number, window, int(total[number])):
-                        found.append(_draw(plan, position) | {
-                            "dataset": dataset.name, "epoch": epoch, "window": window, "tokens": [left, right]
-                        })  # fmt: skip
+                for tape in tapes:
+                    rows, size = tape.rows(dataset.tokens), tape.length
+                    # What lies in the tail, past the last row, is never drawn.
+                    for window in range(start // size, min(rows, -(-stop // size))):
+                        left, right = (
+                            max(start, window * size) - start,
+                            min(stop, (window + 1) * size) - start,
+                        )
+                        for position, epoch in _positions(order, number, tape, window):
+                            found.append(_draw(plan, position) | {
+                                "dataset": dataset.name, "epoch": epoch, "window": window, "tokens": [left, right]
+                            })  # fmt: skip
             start = stop
     if not known:
         raise InputError(
@@ -60,25 +62,29 @@ def find_document(plan: Plan, document: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda draw: draw["position"])
 
 
-def _positions(plan: Plan, order: Order, number: int, window: int, drawn: int) -> list[tuple[int, int]]:
-    """Return ``(position, epoch)`` of every draw of a window of a dataset of which ``drawn`` sequences are drawn in all."""
-    dataset = plan.datasets[number]
+def _positions(order: Order, number: int, tape: Tape, window: int) -> list[tuple[int, int]]:
+    """Return ``(position, epoch)`` of every draw of a window (at the length of ``tape``) of a dataset."""
+    plan, dataset = order.plan, order.plan.datasets[number]
+    rows = tape.rows(dataset.tokens)
     result = []
-    for epoch in range(-(-drawn // dataset.windows)):
-        unit = epoch * dataset.windows + permutation(dataset.windows, plan.seed, dataset.name, epoch).inverse(
-            window
-        )
-        if unit < drawn:
-            result.append((_position_of(plan, order, number, unit), epoch))
+    for phase, its_tape, begun in zip(plan.phases, plan.lengths.tapes, plan.lengths.begun, strict=True):
+        if its_tape != tape or dataset.name not in phase.sequences:
+            continue
+        before, after = (int(order.counts(position)[number]) for position in (phase.start, phase.end))
+        first = begun.get(dataset.name, 0)  # Place on the tape of the phase's first draw of the dataset.
+        for epoch in range(first // rows, -(-(first + after - before) // rows)):
+            place = epoch * rows + tape.row(order.shuffle(tape, number, epoch).inverse, window)
+            if first <= place < first + after - before:
+                draw = before + place - first
+                result.append((_position_of(order, number, draw, phase.start, phase.end), epoch))
     return result
 
 
-def _position_of(plan: Plan, order: Order, number: int, unit: int) -> int:
-    """Return the position that draws unit ``unit`` (from 0) of a dataset, by bisection over the counts."""
-    low, high = 0, plan.total_sequences  # The count at `low` is at most `unit`, that at `high` above it.
-    while high - low > 1:
+def _position_of(order: Order, number: int, draw: int, low: int, high: int) -> int:
+    """Return the position in [low, high) of a dataset's draw number ``draw`` (from 0), by bisection over the counts."""
+    while high - low > 1:  # The count at `low` is at most `draw`, that at `high` above it.
         middle = (low + high) // 2
-        if int(order.counts(middle)[number]) > unit:
+        if int(order.counts(middle)[number]) > draw:
             high = middle
         else:
             low = middle

@@ -45,7 +45,7 @@ def trace_rows(plan: Plan, step: int, row: int | None = None) -> list[dict[str, 
     positions = (
         np.arange(first, end, dtype=np.int64) if row is None else np.array([first + row], dtype=np.int64)
     )
-    draws = Order(plan).draw(positions)
+    draws, length = Order(plan).draw(positions), plan.length_of(phase)
     caches: dict[int, TokenCache] = {}
     result = []
     for position, number, epoch, window in zip(
@@ -54,8 +54,8 @@ def trace_rows(plan: Plan, step: int, row: int | None = None) -> list[dict[str, 
         is_cache = plan.datasets[number].evidence is Evidence.LEDGER
         if is_cache and number not in caches:
             caches[number] = open_cache(plan, number)
-        start = window * plan.sequence_length
-        stop = start + plan.sequence_length
+        start = window * length
+        stop = start + length
         documents = [
             {
                 "shard": span.shard,

@@ -86,9 +86,12 @@ def _ema(compiled: Compiled) -> Iterator[Problem]:
 
 def _batch(compiled: Compiled) -> Iterator[Problem]:
     for before, after in _pairs(compiled):
-        ratio = after.batch_size / before.batch_size
+        sizes = [phase.batch_size * compiled.plan.length_of(phase) for phase in (before, after)]
+        ratio = sizes[1] / sizes[0]
         if ratio == 1:
             continue
+        alike = compiled.plan.length_of(before) == compiled.plan.length_of(after)
+        shown, unit = ([before.batch_size, after.batch_size], "sequences") if alike else (sizes, "tokens")
         old = before.settings.learning_rate.start
         rooted = old * math.sqrt(ratio)
         new = after.settings.learning_rate.start
@@ -96,8 +99,34 @@ def _batch(compiled: Compiled) -> Iterator[Problem]:
             yield Problem(
                 after.name,
                 Severity.WARNING,
-                f"has a batch of {after.batch_size:,} after {before.batch_size:,} sequences, a rate of {new:g} after {old:g}; "
+                f"has a batch of {shown[1]:,} after {shown[0]:,} {unit}, a rate of {new:g} after {old:g}; "
                 f"by the square-root rule it would be {rooted:.3g}. Write 'scale: sqrt', or acknowledge it",
+            )
+
+
+def _lengths(compiled: Compiled) -> Iterator[Problem]:
+    """Sequences that become longer or shorter: what happens to passes, to the rotary embedding, to the batch."""
+    plan = compiled.plan
+    for before, after in _pairs(compiled):
+        old, new = plan.tape_of(before), plan.tape_of(after)
+        if old.length == new.length:
+            continue
+        if new.span != old.span:
+            # A span that all lengths divide is what shares their epochs.
+            shared = math.lcm(*(tape.length for tape in plan.lengths.tapes))
+            yield Problem(
+                after.name,
+                Severity.WARNING,
+                f"has sequences of {new.length:,} after {old.length:,} tokens, which are not cut from the same spans "
+                f"({plan.span:,} tokens): passes over the datasets begin anew, so that text can be seen once more than other "
+                f"text. Write 'span_length: {shared}' in a spec that has not begun to train, or acknowledge it",
+            )
+        if new.length > old.length and before.settings.rope == after.settings.rope:
+            yield Problem(
+                after.name,
+                Severity.INFO,
+                f"has sequences of {new.length:,} after {old.length:,} tokens with the same rotary embedding, which has to be "
+                f"meant for {new.length:,} positions from the start",
             )
 
 
@@ -170,6 +199,7 @@ SETTINGS_CHECKS = (
     Check("optimizer", (27, 15), "clipping or moments that change", _optimizer),
     Check("average", (2, 3), "where averaging begins", _ema),
     Check("batch-and-rate", (13,), "batch size and learning rate that do not go together", _batch),
+    Check("sequence-length", (34,), "sequence lengths that change", _lengths),
     Check("rate-jumps", (14,), "learning rates that jump", _jumps),
     Check("units", (11,), "steps and sequences taken for one another", _units),
     Check("last-rate", (35,), "a run that ends at a high learning rate", _last_rate),
