@@ -80,7 +80,7 @@ kill-demo: setup  ## Kill the demo at 20 random moments and compare what it ends
 	$(RUN) tests/endurance/kill_demo.py --kills 20
 
 audit-marin: setup  ## What the preflight says of the Marin 8B run and its side runs
-	@for recipe in marin-8b dessert-v1 raccoon sft; do echo "== $$recipe"; $(RUN) -m tootsie.mix preflight mixtures/recipes/$$recipe.yaml || exit 1; done
+	@for recipe in marin-8b jellyfish-handoff dessert-v1 raccoon sft; do echo "== $$recipe"; $(RUN) -m tootsie.mix preflight mixtures/recipes/$$recipe.yaml || exit 1; done
 
 lock:  ## Write constraints.txt anew; run it with the oldest Python supported, so that the versions fit all
 	rm -rf .build/lock && $(PYTHON) -m venv .build/lock

@@ -156,6 +156,7 @@ def test_dessert(compiled: dict[str, Compiled]) -> None:
         ("marin-8b", "epochs", {"arxiv_markdownified", "dolmino/stackexchange"}),
         ("marin-8b", "typed-weights", {"proofpile_2", "arxiv_markdownified", "dolmino/stackexchange", "wikipedia_markdown", "medu_science_qa"}),
         ("marin-8b", "rope", {"ocelot-first-step"}),
+        ("jellyfish-handoff", "units", {"dclm"}),
         ("dessert-v1", "expectations", {"dessert_v1"}),
         ("raccoon", "z-loss", {"raccoon"}),
     ],
@@ -173,6 +174,7 @@ def test_what_the_run_found_out_the_hard_way(
         ("marin-8b", "weight-decay", "ocelot-first-step"),
         ("marin-8b", "z-loss", "jellyfish"),
         ("marin-8b", "rate-jumps", "ocelot-first-step"),
+        ("marin-8b", "boundaries", "jellyfish"),
         ("dessert-v1", "block-floor", "math/gsm8k"),
         ("dessert-v1", "last-rate", "dessert"),
         ("sft", "replay", "sft"),
@@ -182,6 +184,24 @@ def test_and_what_it_might_have_known(
     compiled: dict[str, Compiled], recipe: str, check: str, subject: str
 ) -> None:
     assert (check, subject) in {(f.check, f.subject) for f in preflight(compiled[recipe], CHECKS)}
+
+
+def test_the_hand_over_in_samples_instead_of_steps(compiled: dict[str, Compiled]) -> None:
+    """The mixture of the first cooldown begins at step 724, not 740,500; and its best sets are seen nine times."""
+    found = preflight(compiled["jellyfish-handoff"], CHECKS)
+    (mistaken,) = [f for f in found if f.check == "units" and f.severity is Severity.ERROR]
+    assert "runs until 740500 sequences, and 740,500 steps is where another phase ends" in mistaken.message
+    assert compiled["jellyfish-handoff"].plan.phases[1].first_step == 724
+    assert any(
+        f.check == "epochs" and f.subject == "dolma/pes2o" and "8.86 times" in f.message for f in found
+    )
+    (told,) = [
+        f
+        for f in preflight(compiled["marin-8b"], CHECKS)
+        if f.check == "boundaries" and f.subject == "jellyfish"
+    ]
+    assert "at step 740,500, sequence 923,133,952" in told.message
+    assert "is given 740,500 changes it at step 723" in told.message
 
 
 def test_a_step_is_traced_without_the_data(compiled: dict[str, Compiled]) -> None:
