@@ -1,17 +1,23 @@
 """A token cache as the later stages see it: one long row of tokens that knows where its documents begin.
 
 Shapes: N tokens of the cache, T tokens of a window. Memory is constant: shards are mapped, opened on first use, and at
-most :data:`OPEN_SHARDS` stay open.
+most :data:`OPEN_SHARDS` stay open. Of a remote cache the blocks that are read come to the local disk
+(:mod:`tootsie.tokenize.block_cache`).
 
 What is checked when. ``open``: the ledger is valid and every shard is there with its size. First use of a shard: it is the
-shard that the ledger means (its own path, tokenizer, documents and tokens). ``verify`` (:mod:`tootsie.tokenize.verification`):
-every byte.
+shard that the ledger means (its own path, tokenizer, documents and tokens, checksums of its blocks). First use of a block of
+8 KiB: its checksum (see :class:`Checking`). ``verify`` (:mod:`tootsie.tokenize.verification`): every byte.
 """
 
 from __future__ import annotations
 
-import functools
+import itertools
+import os
+import threading
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,16 +25,21 @@ import numpy as np
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
+from tootsie.tokenize.block_cache import BlockCache
+from tootsie.tokenize.checked_file import Checking
 from tootsie.tokenize.ledger import Ledger, ledger_url, load_ledger
+from tootsie.tokenize.rows import Rows
 from tootsie.tokenize.shard_reader import Batch, Piece, ShardReader
 
 if TYPE_CHECKING:
     from tootsie.tokenize.verification import Verification
 
+__all__ = ["CachedDocument", "Checking", "DocumentSpan", "Rows", "TokenCache", "Window", "check_sizes"]
+
 OPEN_SHARDS = 128
-"""Local shards kept open (mapped) at a time."""
-OPEN_REMOTE_SHARDS = 4
-"""Likewise for shards on other file systems, which are held in memory."""
+"""Shards kept open (mapped) at a time."""
+REMOTE_SHARDS_AT_A_TIME = 8
+"""Remote shards that one call reads at the same time."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +85,34 @@ class CachedDocument:
 class TokenCache:
     """A finished cache; make one with :meth:`open`."""
 
-    def __init__(self, url: str, ledger: Ledger, ledger_sha256: str) -> None:
+    def __init__(
+        self,
+        url: str,
+        ledger: Ledger,
+        ledger_sha256: str,
+        checking: Checking = Checking.FIRST_USE,
+        blocks: BlockCache | None = None,
+    ) -> None:
         self.url = url
         self.ledger = ledger
         self.ledger_sha256 = ledger_sha256
+        self._checking = checking
+        self._remote = storage.local_path(url) is None
+        self._blocks = blocks or (BlockCache.from_environment() if self._remote else None)
         self._ends = np.cumsum([shard.tokens for shard in ledger.shards], dtype=np.int64)
-        local = storage.local_path(url) is not None
-        self._shard = functools.lru_cache(OPEN_SHARDS if local else OPEN_REMOTE_SHARDS)(self._open_shard)
+        self._open: OrderedDict[int, ShardReader] = OrderedDict()
+        self._lock = threading.Lock()
 
     @classmethod
-    def open(cls, url: str) -> TokenCache:
+    def open(
+        cls, url: str, checking: Checking = Checking.FIRST_USE, blocks: BlockCache | None = None
+    ) -> TokenCache:
         """Return the cache at ``url`` after the cheap checks.
+
+        Args:
+          url: its folder.
+          checking: when bytes are compared with their checksums.
+          blocks: where parts of a remote cache are kept; by default as the environment says.
 
         Raises:
           ArtefactError: no or no valid ledger; a shard is missing or has another size; the cache holds no document.
@@ -95,7 +123,7 @@ class TokenCache:
                 "the cache holds no document", file=ledger_url(url), remedy="Tokenize more documents"
             )
         check_sizes(url, ledger)
-        return cls(url, ledger, digest)
+        return cls(url, ledger, digest, checking, blocks)
 
     @property
     def tokens(self) -> int:
@@ -121,7 +149,7 @@ class TokenCache:
         at = 0
         for _, _, piece in self._pieces(start, stop):
             size = piece.stop - piece.start
-            out[at : at + size] = piece.batch.ids[piece.start : piece.stop]
+            out[at : at + size] = piece.ids
             at += size
         return out
 
@@ -131,22 +159,83 @@ class TokenCache:
         Raises:
           IndexError: there is no such row.
         """
-        start = index * length
-        tokens = np.empty(self._checked(start, start + length), np.int32)
-        begins = np.zeros(length, np.int32)
-        loss_mask = np.ones(length, bool)
+        into = Rows(1, length)
+        self.gather(np.array([index]), into, np.zeros(1, np.int64))
+        return Window(into.tokens[0], into.segment_ids()[0], into.loss_mask[0])
+
+    def gather(self, windows: np.ndarray, into: Rows, rows: np.ndarray) -> None:
+        """Read many rows at once; of a remote cache, several shards at a time.
+
+        Args:
+          windows: int64[n], as ``index`` of :meth:`window`; their length is that of ``into``.
+          into: where they go.
+          rows: int64[n], which row of ``into`` each becomes.
+
+        Raises:
+          IndexError: there is no such row.
+          ArtefactError: what lies there is not what was written.
+        """
+        if not len(windows):
+            return
+        starts = np.asarray(windows, np.int64) * into.length
+        self._checked(int(starts.min()), int(starts.max()) + into.length)
+        order = np.argsort(starts, kind="stable")
+        starts, rows = starts[order], np.asarray(rows)[order]
+        numbers = np.searchsorted(self._ends, starts, "right")
+        cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
+        parts = [
+            (int(numbers[low]), starts[low:high], rows[low:high]) for low, high in itertools.pairwise(cuts)
+        ]
+        if self._remote and len(parts) > 1:
+            with ThreadPoolExecutor(REMOTE_SHARDS_AT_A_TIME) as pool:
+                for done in [pool.submit(self._gather_shard, *part, into) for part in parts]:
+                    done.result()
+        else:
+            for part in parts:
+                self._gather_shard(*part, into)
+
+    def _gather_shard(self, number: int, starts: np.ndarray, rows: np.ndarray, into: Rows) -> None:
+        """Read the rows that begin in one shard; loops over rows, so each does as little as can be."""
+        shard, length = self._shard(number), into.length
+        base = int(self._ends[number]) - self.ledger.shards[number].tokens
+        local = starts - base
+        batches = np.searchsorted(shard.starts, local, "right") - 1
+        whole = local + length <= shard.starts[batches + 1]
+        words, check = shard.words, shard.file.check
+        width = words.itemsize
+        # Of the same width as what is read, so that rows of 32-bit ids are copied as they are.
+        tokens = into.tokens.view(np.uint32) if width == 4 else into.tokens
+        if self._remote:
+            shard.prepare(local[whole], batches[whole], length)
+        for row, start, batch_number, is_whole in zip(
+            rows.tolist(), local.tolist(), batches.tolist(), whole.tolist(), strict=True
+        ):
+            if not is_whole:
+                self._gather_pieces(base + start, row, into)
+                continue
+            batch = shard.batch(batch_number)
+            start -= batch.first_token
+            at = batch.at + start * width
+            check(at, at + length * width)
+            tokens[row] = words[at // width : at // width + length]
+            first = bisect_right(batch.begins, start)
+            last = bisect_left(batch.begins, start + length, first)
+            if last > first:
+                into.add_begins(batch.offsets[first:last] + (row * length - start))
+            if batch.loss_spans is not None:
+                into.loss_mask[row] = Piece(batch, start, start + length).loss_mask
+
+    def _gather_pieces(self, start: int, row: int, into: Rows) -> None:
+        """Read a row that does not lie in one batch."""
         at = 0
-        for _, _, piece in self._pieces(start, start + length):
+        for _, _, piece in self._pieces(start, start + into.length):
             size = piece.stop - piece.start
-            tokens[at : at + size] = piece.batch.ids[piece.start : piece.stop]
-            offsets = piece.batch.offsets
-            first, last = np.searchsorted(offsets, (piece.start, piece.stop), "left")
-            begins[offsets[first:last] - piece.start + at] = 1
-            if "loss_spans" in piece.batch.columns.schema.names:
-                loss_mask[at : at + size] = _loss_mask(piece)
+            into.tokens[row, at : at + size] = piece.ids
+            into.add_begins(piece.begins + (row * into.length + at))
+            mask = piece.loss_mask
+            if mask is not None:
+                into.loss_mask[row, at : at + size] = mask
             at += size
-        begins[0] = 1
-        return Window(tokens, np.cumsum(begins, dtype=np.int32), loss_mask)
 
     def documents_in(self, start: int, stop: int) -> list[DocumentSpan]:
         """Return the documents that have a token in ``[start, stop)``, in order.
@@ -158,8 +247,8 @@ class TokenCache:
         spans = []
         for shard, base, piece in self._pieces(start, stop):
             batch = piece.batch
-            first, last = _rows(batch, piece.start, piece.stop)
-            names = batch.columns.column("document_id")
+            first, last = piece.rows
+            names = batch.column("document_id")
             for row in range(first, last):
                 begin, end = (base + batch.first_token + int(at) for at in batch.offsets[row : row + 2])
                 spans.append(DocumentSpan(names[row].as_py(), shard, batch.first_row + row, begin, end))
@@ -169,7 +258,7 @@ class TokenCache:
         """Yield all documents in order."""
         for number in range(len(self.ledger.shards)):
             for batch in self._shard(number).batches:
-                yield from _documents(batch, 0, batch.columns.num_rows)
+                yield from _documents(batch, 0, batch.documents)
 
     def document(self, shard: int, row: int) -> CachedDocument:
         """Return one document.
@@ -202,8 +291,25 @@ class TokenCache:
         """
         return self._shard(number)
 
-    def _open_shard(self, number: int) -> ShardReader:
-        return ShardReader(self.url, self.ledger.shards[number], self.ledger.tokenizer)
+    def _shard(self, number: int) -> ShardReader:
+        with self._lock:
+            found = self._open.get(number)
+            if found is not None and not (self._remote and found.file.replaced):
+                self._open.move_to_end(number)
+                return found
+            if (
+                found is not None
+            ):  # Its space becomes free only when it is closed; so it is with others that are gone.
+                for gone in [key for key, shard in self._open.items() if shard.file.replaced]:
+                    del self._open[gone]
+        found = ShardReader(
+            self.url, self.ledger.shards[number], self.ledger.tokenizer, self._checking, self._blocks
+        )
+        with self._lock:
+            self._open[number] = found
+            while len(self._open) > OPEN_SHARDS:
+                self._open.popitem(last=False)
+        return found
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int, Piece]]:
         """Yield ``(shard, its first token in the cache, piece)`` for tokens ``[start, stop)``."""
@@ -221,18 +327,20 @@ class TokenCache:
         return stop - start
 
     def __reduce__(self) -> tuple[object, ...]:
-        return TokenCache, (self.url, self.ledger, self.ledger_sha256)
+        return TokenCache, (self.url, self.ledger, self.ledger_sha256, self._checking)
 
 
 def check_sizes(url: str, ledger: Ledger) -> None:
     """Compare the files of a cache with its ledger: one listing, no file opened.
 
+    A web server has no listing; there each shard's turn comes when it is opened.
+
     Raises:
       ArtefactError: a shard is missing or has another size.
     """
-    filesystem, path = storage.url_to_fs(storage.join(url, "shards"))
-    listing = filesystem.ls(path, detail=True) if filesystem.exists(path) else []
-    sizes = {item["name"].rsplit("/", 1)[-1]: item["size"] for item in listing}
+    if url.split("://", 1)[0] in ("http", "https"):
+        return
+    sizes = _list_sizes(storage.join(url, "shards"))
     for shard in ledger.shards:
         name = shard.path.rsplit("/", 1)[-1]
         file = storage.join(url, shard.path)
@@ -250,31 +358,22 @@ def check_sizes(url: str, ledger: Ledger) -> None:
             )
 
 
-def _rows(batch: Batch, start: int, stop: int) -> tuple[int, int]:
-    """Return the rows ``[first, last)`` of a batch that have a token in ``[start, stop)``."""
-    first = int(np.searchsorted(batch.offsets, start, "right")) - 1
-    last = int(np.searchsorted(batch.offsets, stop, "left"))
-    return first, last
-
-
-def _loss_mask(piece: Piece) -> np.ndarray:
-    """Return bool[piece.stop - piece.start]: the loss spans of its documents; a document without them carries loss throughout."""
-    batch = piece.batch
-    first, last = _rows(batch, piece.start, piece.stop)
-    mask = np.zeros(piece.stop - piece.start, bool)
-    column = batch.columns.column("loss_spans")
-    for row in range(first, last):
-        begin, end = int(batch.offsets[row]), int(batch.offsets[row + 1])
-        spans = column[row].as_py()
-        for span in [{"start": 0, "end": end - begin}] if spans is None else spans:
-            low = max(begin + span["start"] - piece.start, 0)
-            high = min(begin + span["end"], end) - piece.start
-            mask[low : max(high, low)] = True
-    return mask
+def _list_sizes(folder: str) -> dict[str, int]:
+    """Return the files in a folder with their sizes."""
+    local = storage.local_path(folder)
+    if local is not None:
+        try:
+            with os.scandir(local) as found:
+                return {item.name: item.stat().st_size for item in found if item.is_file()}
+        except FileNotFoundError:
+            return {}
+    filesystem, path = storage.url_to_fs(folder)
+    listing = filesystem.ls(path, detail=True) if filesystem.exists(path) else []
+    return {item["name"].rsplit("/", 1)[-1]: item["size"] for item in listing}
 
 
 def _documents(batch: Batch, first: int, last: int) -> Iterator[CachedDocument]:
-    names = batch.columns.column("document_id").slice(first, last - first).to_pylist()
-    lengths = batch.columns.column("byte_length").slice(first, last - first).to_pylist()
+    names = batch.column("document_id").slice(first, last - first).to_pylist()
+    lengths = batch.column("byte_length").slice(first, last - first).to_pylist()
     for row, (name, length) in enumerate(zip(names, lengths, strict=True), start=first):
-        yield CachedDocument(name, batch.ids[batch.offsets[row] : batch.offsets[row + 1]], length)
+        yield CachedDocument(name, batch.read(int(batch.offsets[row]), int(batch.offsets[row + 1])), length)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import difflib
-import hashlib
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -18,7 +17,7 @@ from tootsie.datasets.provenance import fingerprint
 from tootsie.tokenize.identity import TokenizerIdentity
 
 LEDGER_NAME = "ledger.json"
-FORMAT: Literal["tootsie-tokens/1"] = "tootsie-tokens/1"
+FORMAT: Literal["tootsie-tokens/2"] = "tootsie-tokens/2"
 
 
 class EngineInfo(BaseModel):
@@ -79,6 +78,10 @@ class ShardEntry(BaseModel):
     """Bytes of the file."""
     xxh3_128: str = Field(pattern=r"^[0-9a-f]{32}$")
     """Of the bytes of the file."""
+    body: int = Field(ge=0)
+    """Bytes before the trailer (:mod:`tootsie.tokenize.trailer`)."""
+    trailer_xxh3_128: str = Field(pattern=r"^[0-9a-f]{32}$")
+    """Of the rest, which has the checksums of the body's blocks."""
 
 
 class TokenCount(BaseModel):
@@ -97,7 +100,7 @@ class Ledger(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal["tootsie-tokens/1"] = FORMAT
+    format: Literal["tootsie-tokens/2"] = FORMAT
     """Version of this layout."""
     name: str = Field(min_length=1)
     """Name of the dataset."""
@@ -144,6 +147,8 @@ class Ledger(BaseModel):
             )
         if self.accounting.read != self.accounting.written + sum(self.accounting.dropped.values()):
             raise ValueError("accounting: read is not written + dropped")
+        if any(shard.body > shard.size for shard in self.shards):
+            raise ValueError("shards: a body is larger than its file")
         paths = [shard.path for shard in self.shards]
         if len(set(paths)) != len(paths):
             raise ValueError("shards: a path stands there twice")
@@ -178,7 +183,7 @@ def save_ledger(folder: str, ledger: Ledger) -> None:
 
 
 def load_ledger(folder: str) -> tuple[Ledger, str]:
-    """Return the ledger of a finished cache and the SHA-256 of its file.
+    """Return the ledger of a finished cache and its identity, :attr:`Ledger.hash`: what it says, however the file spells it.
 
     Raises:
       ArtefactError: it is missing (the cache is not finished), not valid, or of another version.
@@ -203,7 +208,7 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
             file=url,
             field="format",
             value=raw.get("format"),
-            remedy=f"This code reads {FORMAT}",
+            remedy=f"This code reads {FORMAT}, whose shards have checksums of their blocks: build the cache again",
         )
     try:
         ledger = Ledger.model_validate_json(content)
@@ -228,7 +233,7 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
             value=ledger.hash,
             remedy="A ledger is never edited by hand; build the cache again, or copy the ledger again",
         )
-    return ledger, hashlib.sha256(content).hexdigest()
+    return ledger, ledger.hash
 
 
 def _field_names() -> list[str]:

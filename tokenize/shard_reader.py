@@ -1,37 +1,114 @@
-"""Read one shard of a token cache: memory-mapped where it is local, no Python loop over documents."""
+"""Read one shard of a token cache: memory-mapped, checked before use, record batches looked at when they are needed."""
 
 from __future__ import annotations
 
-import itertools
+import functools
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
+from tootsie.tokenize.block_cache import BlockCache
+from tootsie.tokenize.checked_file import REMEDY, CheckedFile, Checking
 from tootsie.tokenize.identity import TokenizerIdentity
 from tootsie.tokenize.ledger import ShardEntry
 from tootsie.tokenize.shard_writer import shard_schema
 
-REMEDY = "Copy the shard again, or delete the cache and build it again"
+__all__ = ["REMEDY", "Batch", "Checking", "Piece", "ShardReader"]
 
 
-@dataclass(frozen=True)
 class Batch:
-    """One record batch; arrays are views of the mapped file."""
+    """One record batch; arrays are views of the mapped file, compared with their checksums when they are asked for."""
 
-    first_token: int
-    """Position of its first token within the shard."""
-    first_row: int
-    """Row of its first document within the shard."""
-    ids: np.ndarray
-    """uint16 or uint32[tokens]."""
-    offsets: np.ndarray
-    """int64[documents + 1]: document d has ``ids[offsets[d]:offsets[d + 1]]``."""
-    columns: pa.RecordBatch
-    """All columns."""
+    def __init__(self, file: CheckedFile, columns: pa.RecordBatch, first_token: int, first_row: int) -> None:
+        self._file = file
+        self._columns = columns
+        self._seen: set[str] = set()
+        listed = columns.column("input_ids")
+        _, offsets, _, values = listed.buffers()
+        file.check(*file.position(offsets))
+        self.first_token = first_token
+        """Position of its first token within the shard."""
+        self.first_row = first_row
+        """Row of its first document within the shard."""
+        self.offsets: np.ndarray = np.asarray(listed.offsets)
+        """int64[documents + 1]: document d has ``ids[offsets[d]:offsets[d + 1]]``."""
+        self.begins = memoryview(self.offsets.data)
+        """The same, for ``bisect``."""
+        self._ids = np.asarray(listed.values)
+        self.tokens = len(self._ids)
+        """Ids in it."""
+        self.at = file.position(values)[0] if self.tokens else 0
+        """Where its ids begin in the file."""
+        if self.at % self._ids.itemsize:
+            raise file.damaged("the ids are not aligned")
+
+    @property
+    def documents(self) -> int:
+        """Rows in it."""
+        return len(self.offsets) - 1
+
+    @property
+    def ids(self) -> np.ndarray:
+        """uint16 or uint32[tokens]."""
+        return self.read(0, self.tokens)
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Return the ids ``[start, stop)``, uint16 or uint32[stop - start].
+
+        Raises:
+          ArtefactError: they are not those that were written.
+        """
+        width = self._ids.itemsize
+        self._file.check(self.at + start * width, self.at + stop * width)
+        return self._ids[start:stop]
+
+    def column(self, name: str) -> pa.Array:
+        """Return another column than the ids.
+
+        Raises:
+          ArtefactError: it is not as it was written.
+        """
+        found = self._columns.column(name)
+        if name not in self._seen:
+            self._file.check_all([self._file.position(buffer) for buffer in found.buffers() if buffer])
+            self._seen.add(name)
+        return found
+
+    @property
+    def columns(self) -> pa.RecordBatch:
+        """All columns."""
+        self.ids  # noqa: B018  (compared)
+        for name in self._columns.schema.names[1:]:
+            self.column(name)
+        return self._columns
+
+    @functools.cached_property
+    def loss_spans(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Spans that carry loss, within the batch: ``first int64[documents + 1]``, ``start``, ``stop int64[spans]``.
+
+        Document d has the spans ``first[d]`` to ``first[d + 1]``, cut at its ends; one whose spans are null has one, all of it.
+        ``None`` where the shard has no such column.
+        """
+        if "loss_spans" not in self._columns.schema.names:
+            return None
+        column = self.column("loss_spans")
+        null = column.is_null().to_numpy(zero_copy_only=False)
+        counts = np.where(null, 1, np.diff(np.asarray(column.offsets)))
+        first = np.zeros(self.documents + 1, np.int64)
+        np.cumsum(counts, out=first[1:])
+        start, stop = np.zeros(first[-1], np.int64), np.full(first[-1], np.iinfo(np.int64).max // 2)
+        given = np.repeat(~null, counts)
+        spans = column.flatten()
+        start[given], stop[given] = np.asarray(spans.field("start")), np.asarray(spans.field("end"))
+        begins, ends = (np.repeat(self.offsets[side], counts) for side in (slice(None, -1), slice(1, None)))
+        start = np.minimum(begins + start, ends)
+        return first, start, np.clip(begins + stop, start, ends)
 
 
 @dataclass(frozen=True)
@@ -44,6 +121,37 @@ class Piece:
     stop: int
     """End, exclusive."""
 
+    @property
+    def ids(self) -> np.ndarray:
+        """uint16 or uint32[stop - start]."""
+        return self.batch.read(self.start, self.stop)
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """Documents of the batch ``[first, last)`` that have a token in it."""
+        first = int(np.searchsorted(self.batch.offsets, self.start, "right")) - 1
+        return first, int(np.searchsorted(self.batch.offsets, self.stop, "left"))
+
+    @property
+    def begins(self) -> np.ndarray:
+        """int64[n]: where documents begin, counted from ``start``."""
+        offsets = self.batch.offsets
+        first, last = np.searchsorted(offsets, (self.start, self.stop), "left")
+        return offsets[first : min(last, len(offsets) - 1)] - self.start
+
+    @property
+    def loss_mask(self) -> np.ndarray | None:
+        """bool[stop - start]: whether a token lies in a loss span of its document; ``None``: all do."""
+        found = self.batch.loss_spans
+        if found is None:
+            return None
+        (first, starts, stops), (low, high) = found, self.rows
+        spans = slice(int(first[low]), int(first[high]))
+        edges = np.zeros(self.stop - self.start + 1, np.int32)
+        np.add.at(edges, np.clip(starts[spans] - self.start, 0, len(edges) - 1), 1)
+        np.add.at(edges, np.clip(stops[spans] - self.start, 0, len(edges) - 1), -1)
+        return np.cumsum(edges[:-1]) > 0
+
 
 class ShardReader:
     """One opened shard.
@@ -52,61 +160,148 @@ class ShardReader:
       folder: the cache.
       entry: its line in the ledger.
       identity: the ledger's tokenizer.
+      checking: when the bytes are compared with their checksums.
+      blocks: where parts of remote shards are kept; by default as the environment says.
+      copy: a copy of the whole shard on this machine, read in its place.
 
     Raises:
       ArtefactError: the file is not an Arrow file, or not the shard that the ledger means.
     """
 
-    def __init__(self, folder: str, entry: ShardEntry, identity: TokenizerIdentity) -> None:
+    def __init__(
+        self,
+        folder: str,
+        entry: ShardEntry,
+        identity: TokenizerIdentity,
+        checking: Checking = Checking.FIRST_USE,
+        blocks: BlockCache | None = None,
+        copy: Path | None = None,
+    ) -> None:
         self.url = storage.join(folder, entry.path)
         self.entry = entry
-        local = storage.local_path(self.url)
+        self._identity = identity
+        local = copy or storage.local_path(self.url)
+        if local is None:
+            remote = (blocks or BlockCache.from_environment()).open(self.url, entry)
+            self.file = self._opened(remote.path, remote=remote)
+        else:
+            self.file = self._opened(local, checking=checking)
+        file, trailer = self.file, self.file.trailer
         try:
-            self._source = (
-                pa.memory_map(str(local)) if local else pa.PythonFile(storage.open_binary(self.url), "r")
-            )
-            reader = pa.ipc.open_file(self._source)
-            self._check_schema(reader.schema, identity)
-            batches: list[Batch] = []
-            first_token = first_row = 0
-            for number in range(reader.num_record_batches):
-                columns = reader.get_batch(number)
-                listed = columns.column("input_ids")
-                offsets = np.asarray(listed.offsets)
-                if not len(offsets) or offsets[0] != 0 or len(listed.values) != offsets[-1]:
-                    raise self._damaged("the offsets of a record batch do not fit its ids", number)
-                batches.append(Batch(first_token, first_row, np.asarray(listed.values), offsets, columns))
-                first_token += int(offsets[-1])
-                first_row += columns.num_rows
-        except (pa.ArrowInvalid, pa.ArrowException, OSError, ValueError) as error:
-            raise self._damaged(f"not a readable Arrow file ({str(error).splitlines()[0][:120]})") from None
-        self.batches = batches
-        if (first_row, first_token) != (entry.documents, entry.tokens):
+            self._reader = pa.ipc.open_file(file.source)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._unreadable(error) from None
+        self._check_schema(self._reader.schema)
+        found = int(trailer.documents.sum()), int(trailer.tokens.sum())
+        if found != (entry.documents, entry.tokens):
             raise self._damaged(
-                f"the shard has {first_row:,} documents and {first_token:,} tokens, "
+                f"the shard has {found[0]:,} documents and {found[1]:,} tokens, "
                 f"the ledger says {entry.documents:,} and {entry.tokens:,}"
             )
-        self._starts = np.array([batch.first_token for batch in batches], np.int64)
-        self._rows = np.array([batch.first_row for batch in batches], np.int64)
+        if self._reader.num_record_batches != len(trailer.at):
+            raise self._damaged("its table of record batches is not Arrow's")
+        self.starts = np.concatenate([[0], np.cumsum(trailer.tokens)])
+        """int64[batches + 1]: first token of each batch within the shard, and the end."""
+        self._rows = np.concatenate([[0], np.cumsum(trailer.documents)])
+        self._opened_batches: list[Batch | None] = [None] * len(trailer.at)
+        self.words = file.words(np.dtype(identity.dtype))
+        """The file as ids, not compared with anything."""
+
+    def __len__(self) -> int:
+        return len(self._opened_batches)
+
+    @property
+    def batches(self) -> Iterator[Batch]:
+        """All batches in order."""
+        return (self.batch(number) for number in range(len(self)))
+
+    def batch(self, number: int) -> Batch:
+        """Return one batch, its offsets checked.
+
+        Raises:
+          ArtefactError: it is not as it was written.
+        """
+        found = self._opened_batches[number]
+        if found is None:
+            found = self._opened_batches[number] = self._open_batch(number)
+        return found
 
     def pieces(self, start: int, stop: int) -> Iterator[Piece]:
         """Yield the pieces that make up tokens ``[start, stop)`` of the shard, in order."""
-        if start >= stop:
-            return
-        first = int(np.searchsorted(self._starts, start, "right")) - 1
-        for batch in itertools.islice(self.batches, first, None):
-            if batch.first_token >= stop:
-                return
-            yield Piece(
-                batch, max(0, start - batch.first_token), min(len(batch.ids), stop - batch.first_token)
-            )
+        number = int(np.searchsorted(self.starts, start, "right")) - 1
+        while start < stop:
+            batch = self.batch(number)
+            end = min(stop, batch.first_token + batch.tokens)
+            if end > start:
+                yield Piece(batch, start - batch.first_token, end - batch.first_token)
+            start, number = max(start, end), number + 1
+
+    def prepare(self, starts: np.ndarray, numbers: np.ndarray, length: int) -> None:
+        """Check the ids of many rows at once, which fetches what is missing of a remote shard at the same time.
+
+        Args:
+          starts: int64[n], the first token of each row within the shard.
+          numbers: int64[n], the batch that each lies in, all of it.
+          length: tokens of a row.
+
+        Raises:
+          ArtefactError: something is not as it was written.
+        """
+        width, ranges = self.words.itemsize, []
+        for start, number in zip(starts.tolist(), numbers.tolist(), strict=True):
+            batch = self.batch(number)
+            at = batch.at + (start - batch.first_token) * width
+            ranges.append((at, at + length * width))
+        self.file.check_all(ranges)
 
     def batch_of_row(self, row: int) -> Batch:
         """Return the batch that holds document ``row``."""
-        return self.batches[int(np.searchsorted(self._rows, row, "right")) - 1]
+        return self.batch(int(np.searchsorted(self._rows, row, "right")) - 1)
 
-    def _check_schema(self, schema: pa.Schema, identity: TokenizerIdentity) -> None:
-        expected = shard_schema(identity, self.entry.path, loss_spans="loss_spans" in schema.names)
+    def _open_batch(self, number: int) -> Batch:
+        at, file = int(self.file.trailer.at[number]), self.file
+        try:
+            if not 0 <= at <= self.entry.body - 8:
+                raise self._damaged("the record batch lies outside the body", number)
+            file.check(at, at + 8)
+            marker, size = struct.unpack("<Ii", file.view[at : at + 8])
+            if marker != 0xFFFFFFFF or not 0 < size <= self.entry.body - at - 8:
+                raise self._damaged("the record batch has no header", number)
+            file.check(at, at + 8 + size)
+            columns = self._reader.get_batch(number)
+            batch = Batch(file, columns, int(self.starts[number]), int(self._rows[number]))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._unreadable(error) from None
+        offsets = batch.offsets
+        if len(offsets) == 1 and not offsets[0] == batch.tokens == 0:
+            raise self._damaged("the offsets of a record batch do not fit its ids", number)
+        if not len(offsets) or offsets[0] != 0 or batch.tokens != offsets[-1]:
+            raise self._damaged("the offsets of a record batch do not fit its ids", number)
+        if (batch.documents, batch.tokens) != (
+            file.trailer.documents[number],
+            file.trailer.tokens[number],
+        ):
+            raise self._damaged("the record batch has other counts than the table of batches", number)
+        return batch
+
+    def _opened(self, path: Path, **options: object) -> CheckedFile:
+        """Map the file; where it is not the one that the ledger means, say what it is as far as it tells."""
+        try:
+            return CheckedFile(self.url, path, self.entry, **options)  # type: ignore[arg-type]
+        except ArtefactError:
+            if "remote" not in options:
+                with pa.memory_map(str(path)) as source:
+                    try:
+                        schema = pa.ipc.open_file(source).schema
+                    except (pa.ArrowException, OSError, ValueError) as error:
+                        raise self._unreadable(error) from None
+                    self._check_schema(schema)
+            raise
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._unreadable(error) from None
+
+    def _check_schema(self, schema: pa.Schema) -> None:
+        expected = shard_schema(self._identity, self.entry.path, loss_spans="loss_spans" in schema.names)
         metadata = schema.metadata or {}
         for key, value in (expected.metadata or {}).items():
             found = metadata.get(key, b"").decode("utf-8", "replace")
@@ -125,6 +320,10 @@ class ShardReader:
                 )
         if not schema.equals(expected):
             raise self._damaged("the columns are not those of a token cache")
+
+    def _unreadable(self, error: Exception) -> ArtefactError:
+        lines = str(error).splitlines() or [""]
+        return self._damaged(f"not a readable Arrow file ({lines[0][:120]})")
 
     def _damaged(self, problem: str, batch: int | None = None) -> ArtefactError:
         field = None if batch is None else f"record batch {batch}"

@@ -2,12 +2,14 @@
 
 Layout: record batches of at most :data:`BATCH_TOKENS` ids (a longer document has a batch of its own), uncompressed so that
 the file can be memory-mapped. The schema's metadata names the shard and the tokenizer, so that a shard that lies in
-another's place is recognised without reading it. Equal documents give equal bytes.
+another's place is recognised without reading it. Before Arrow's footer lie checksums of the file's blocks and a table of its
+batches (:mod:`tootsie.tokenize.trailer`). Equal documents give equal bytes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import struct
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
@@ -19,6 +21,7 @@ import xxhash
 from tootsie.datasets import storage
 from tootsie.tokenize.identity import TokenizerIdentity
 from tootsie.tokenize.ledger import FORMAT, ShardEntry
+from tootsie.tokenize.trailer import BlockHasher, Trailer, encode_trailer
 
 BATCH_TOKENS = 2**20
 """Ids of one record batch, at most; part of what makes shard bytes reproducible."""
@@ -58,7 +61,8 @@ def shard_schema(identity: TokenizerIdentity, path: str, *, loss_spans: bool = F
 class ShardWriter:
     """Collects documents and writes them batch by batch; memory is that of one batch and one document."""
 
-    def __init__(self, writer: Any, schema: pa.Schema, identity: TokenizerIdentity) -> None:
+    def __init__(self, stream: _Hashing, writer: Any, schema: pa.Schema, identity: TokenizerIdentity) -> None:
+        self._stream = stream
         self._writer = writer
         self._schema = schema
         self._dtype = np.dtype(identity.dtype)
@@ -69,6 +73,8 @@ class ShardWriter:
         self.bytes = 0
         self.first_tokens: Counter[int] = Counter()
         self.last_tokens: Counter[int] = Counter()
+        self.batches: list[tuple[int, int, int]] = []
+        """Of each batch written: where it ends in the file, its documents, its tokens."""
         self._clear()
 
     def append(
@@ -133,6 +139,7 @@ class ShardWriter:
             ]
             columns.append(pa.array(spans, self._schema.field("loss_spans").type))
         self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
+        self.batches.append((self._stream.size, len(self._ids), len(ids)))
         self._clear()
 
     def _clear(self) -> None:
@@ -144,21 +151,54 @@ class ShardWriter:
 
 
 class _Hashing:
-    """A writable stream that keeps the size and hash of all that goes through it."""
+    """A writable stream that keeps size and checksums of all that goes through it."""
 
     closed = False
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
+        self._blocks = BlockHasher()
+        self._held: bytearray | None = None
         self.digest = xxhash.xxh3_128()
         self.size = 0
+        self.head = b""
+        """The first bytes, 16 or more."""
 
     def write(self, data: Any) -> int:
         view = memoryview(data).cast("B")
+        if self._held is not None:
+            self._held += view
+            return view.nbytes
+        if len(self.head) < 16:
+            self.head += view
+        self._blocks.update(view)
+        self._put(view)
+        return view.nbytes
+
+    def hold(self) -> None:
+        """Keep back what comes from here on; Arrow's footer is at its end."""
+        self._held = bytearray()
+
+    def finish(self, batches: list[tuple[int, int, int]]) -> tuple[int, str]:
+        """Write what was kept back, our part of the trailer before the footer; return body and checksum of the trailer."""
+        held, self._held = bytes(self._held or b""), None
+        (size,) = struct.unpack("<i", held[-10:-6])
+        footer = len(held) - 10 - size
+        self.write(held[:footer])
+        body = self.size
+        table = np.array(batches, np.int64).reshape(-1, 3)
+        # After the magic and its padding comes the schema: marker, length, content. Then the batches, one after another.
+        first = 16 + struct.unpack("<i", self.head[12:16])[0]
+        at = np.concatenate([[first], table[:-1, 0]])[: len(table)]
+        ours = encode_trailer(Trailer(self._blocks.finish(), at, table[:, 1], table[:, 2]))
+        trailer = ours + held[footer:]
+        self._put(memoryview(trailer))
+        return body, xxhash.xxh3_128(trailer).hexdigest()
+
+    def _put(self, view: memoryview) -> None:
         self.digest.update(view)
         self.size += view.nbytes
         self._stream.write(view)
-        return view.nbytes
 
     def writable(self) -> bool:
         return True
@@ -209,10 +249,12 @@ def write_shard(
     with storage.atomic_write(storage.join(folder, path)) as stream:
         hashing = _Hashing(stream)
         with pa.ipc.new_file(pa.PythonFile(hashing, "w"), schema, options=_IPC_OPTIONS) as arrow:
-            writer = ShardWriter(arrow, schema, identity)
+            writer = ShardWriter(hashing, arrow, schema, identity)
             shard = OpenShard(writer)
             yield shard
             writer.flush()
+            hashing.hold()
+        body, trailer = hashing.finish(writer.batches)
     shard.entry = ShardEntry(
         path=path,
         documents=writer.documents,
@@ -220,4 +262,6 @@ def write_shard(
         bytes=writer.bytes,
         size=hashing.size,
         xxh3_128=hashing.digest.hexdigest(),
+        body=body,
+        trailer_xxh3_128=trailer,
     )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +15,7 @@ import xxhash
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
-from tootsie.tokenize.cache import TokenCache, check_sizes
+from tootsie.tokenize.cache import Checking, TokenCache, check_sizes
 from tootsie.tokenize.ledger import Ledger, ShardEntry, TokenCount, ledger_url
 from tootsie.tokenize.shard_reader import REMEDY, ShardReader
 from tootsie.tokenize.tokenizers import tokenizer_of
@@ -42,6 +45,8 @@ class Verification:
 def verify(cache: TokenCache, progress: Callable[[ShardEntry], None] | None = None) -> Verification:
     """Read everything: checksums, counts, that each id is in the vocabulary, BOS and EOS of each document, histograms.
 
+    Shards on other file systems are read from there, one at a time into a temporary file, whatever the block cache holds.
+
     Args:
       cache: an opened cache.
       progress: called after each shard.
@@ -54,16 +59,10 @@ def verify(cache: TokenCache, progress: Callable[[ShardEntry], None] | None = No
     first_tokens: Counter[int] = Counter()
     last_tokens: Counter[int] = Counter()
     for entry in ledger.shards:
-        url = storage.join(cache.url, entry.path)
-        found = xxh3_128(url)
-        if found != entry.xxh3_128:
-            raise ArtefactError(
-                f"the checksum differs from the ledger's {entry.xxh3_128}",
-                file=url,
-                value=found,
-                remedy=REMEDY,
-            )
-        _check_content(ShardReader(cache.url, entry, ledger.tokenizer), ledger, first_tokens, last_tokens)
+        with _on_this_machine(storage.join(cache.url, entry.path), entry) as path:
+            shard = ShardReader(cache.url, entry, ledger.tokenizer, Checking.OPEN, copy=path)
+            _check_content(shard, ledger, first_tokens, last_tokens)
+            del shard
         if progress is not None:
             progress(entry)
     verification = Verification(
@@ -83,6 +82,35 @@ def verify(cache: TokenCache, progress: Callable[[ShardEntry], None] | None = No
                 remedy=REMEDY,
             )
     return verification
+
+
+@contextlib.contextmanager
+def _on_this_machine(url: str, entry: ShardEntry) -> Iterator[Path]:
+    """Read a shard and compare its checksum; give a path to the bytes that were read."""
+    path = storage.local_path(url)
+    with (
+        tempfile.TemporaryDirectory(prefix="tootsie-verify-")
+        if path is None
+        else contextlib.nullcontext("") as folder
+    ):
+        if path is not None:
+            found = xxh3_128(url)
+        else:
+            path = Path(folder) / "shard.arrow"
+            digest = xxhash.xxh3_128()
+            with storage.open_binary(url) as stream, path.open("wb") as copy:
+                while chunk := stream.read(2**20):
+                    digest.update(chunk)
+                    copy.write(chunk)
+            found = digest.hexdigest()
+        if found != entry.xxh3_128:
+            raise ArtefactError(
+                f"the checksum differs from the ledger's {entry.xxh3_128}",
+                file=url,
+                value=found,
+                remedy=REMEDY,
+            )
+        yield path
 
 
 def verify_sample(cache: TokenCache, count: int, name: str | None = None) -> int:

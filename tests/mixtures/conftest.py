@@ -46,7 +46,7 @@ def measured(
     """A cache that has a ledger only."""
     shard = ShardEntry(
         path="shards/00000-of-00001.arrow", documents=documents, tokens=tokens, bytes=size or 4 * tokens, size=1,
-        xxh3_128="0" * 32,
+        xxh3_128="0" * 32, body=0, trailer_xxh3_128="0" * 32,
     )  # fmt: skip
     digest = hashlib.sha256(f"{name} {tokens} {documents}".encode()).hexdigest()
     return measured_cache(f"tokens/{name}", ledger_of(name, [shard], **changes), digest)
@@ -63,6 +63,8 @@ def write_ledger(
         bytes=4 * tokens,
         size=1,
         xxh3_128="0" * 32,
+        body=0,
+        trailer_xxh3_128="0" * 32,
     )
     save_ledger(str(folder / name), ledger_of(name, [shard], split=split, tokenizer=identity(fingerprint)))
 

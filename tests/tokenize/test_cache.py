@@ -191,7 +191,7 @@ def test_few_shards_stay_open(
     make_cache(str(tmp_path), [[(str(n), [n + 1, 0], 1, None)] for n in range(9)])
     cache = TokenCache.open(str(tmp_path))
     assert cache.read(0, 18).tolist()[::2] == list(range(1, 10))
-    assert cache._shard.cache_info().currsize == 2
+    assert len(cache._open) == 2
 
 
 def test_a_cache_on_another_file_system(folder: Path) -> None:

@@ -59,6 +59,6 @@ def test_other_columns_are_refused(
 
 def test_rows_find_their_batch(tmp_path: Path, entry: ShardEntry, make_identity: Callable[..., Any]) -> None:
     reader = ShardReader(str(tmp_path), entry, make_identity())
-    assert reader.batch_of_row(3) is reader.batches[0]
+    assert reader.batch_of_row(3) is reader.batch(0)
     assert [(piece.start, piece.stop) for piece in reader.pieces(1, 5)] == [(1, 5)]
     assert list(reader.pieces(3, 3)) == []

@@ -1,0 +1,38 @@
+"""Rows of tokens being filled from caches: B rows of T tokens, in one piece of memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Rows:
+    """B rows of T tokens. Whoever fills row r writes ``tokens[r]``, adds where documents begin, and clears the loss mask.
+
+    Args:
+      count: B.
+      length: T.
+    """
+
+    def __init__(self, count: int, length: int) -> None:
+        self.length = length
+        self.tokens = np.empty((count, length), np.int32)
+        """int32[B, T]."""
+        self.loss_mask = np.ones((count, length), bool)
+        """bool[B, T]: whether the token carries loss when it is the one to be predicted."""
+        self._begins: list[np.ndarray] = []
+
+    def add_begins(self, begins: np.ndarray) -> None:
+        """Note that documents begin at ``begins``, int64[n], counted over all rows: ``row * T + position``."""
+        self._begins.append(begins)
+
+    def segment_ids(self) -> np.ndarray:
+        """Return int32[B, T]: 1 for the first document in the row, 2 for the next, …"""
+        count, length = self.tokens.shape
+        if not count or not length:
+            return np.zeros((count, length), np.int32)
+        firsts = np.arange(count) * length
+        begins = np.unique(np.concatenate([firsts, *self._begins]))
+        lengths = np.diff(begins, append=count * length)
+        before = np.searchsorted(begins, firsts)  # segments of the rows above
+        numbers = np.arange(1, len(begins) + 1) - before[begins // length]
+        return np.repeat(numbers.astype(np.int32), lengths).reshape(count, length)
