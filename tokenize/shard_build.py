@@ -12,12 +12,12 @@ from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.provenance import fingerprint
 from tootsie.tokenize.build_key import PROGRESS, Split
+from tootsie.tokenize.document_files import RecordReader
 from tootsie.tokenize.hold_out import is_held_out
 from tootsie.tokenize.identity import TokenizerIdentity, require_same
 from tootsie.tokenize.ledger import ShardEntry
 from tootsie.tokenize.shard_writer import write_shard
 from tootsie.tokenize.sharding import Slice
-from tootsie.tokenize.sources import RecordReader
 from tootsie.tokenize.tokenizers import load_tokenizer
 from tootsie.tokenize.verification import xxh3_128
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tootsie.tokenize.sources import DocumentFile
+from tootsie.tokenize.document_files import DocumentFile
 
 BYTES_PER_TOKEN = 4
 """Text bytes that a token stands for, about: what shard sizes are reckoned with."""

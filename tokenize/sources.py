@@ -1,4 +1,4 @@
-"""What is tokenized: finished corpora (their manifest is checked) or single files in Dolma's jsonl format."""
+"""What is tokenized: finished corpora (their manifest is checked) or single files of documents."""
 
 from __future__ import annotations
 
@@ -7,28 +7,25 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, Field, ValidationError
-
 from tootsie.datasets import manifest, storage
-from tootsie.datasets.errors import ArtefactError, InputError, SpecError, shorten
-from tootsie.datasets.json_text import parse_json
-from tootsie.tokenize.identity import without_surrogates
+from tootsie.datasets.errors import ArtefactError, InputError, SpecError
+from tootsie.tokenize.document_files import (
+    PARQUET,
+    SUFFIXES,
+    DocumentFile,
+    RecordReader,
+    TextRecord,
+    is_document_file,
+    survey,
+)
 from tootsie.tokenize.ledger import Source, SourceFile
 
-SUFFIXES = (".jsonl", ".json", ".ndjson")
-"""Names of document files, before ``.gz`` or ``.zst``."""
-
-
-@dataclass(frozen=True)
-class DocumentFile:
-    """One file of documents, checked."""
-
-    url: str
-    """Where it lies."""
-    documents: int
-    """Lines."""
-    weight: int
-    """About the bytes of text in it: what shards are balanced by."""
+SAMPLE_FILES = 16
+"""Files that a sample is taken from, at most."""
+SAMPLE_DOCUMENTS = 32
+"""Documents of each, from its beginning."""
+SAMPLE_LENGTH = 2**18
+"""Characters of each document."""
 
 
 @dataclass(frozen=True)
@@ -39,28 +36,11 @@ class Corpus:
     source: Source
 
 
-class _Record(BaseModel):
-    """What tokenizing needs of a document; other fields are left alone."""
-
-    id: str = Field(min_length=1)
-    text: str
-
-
-@dataclass(frozen=True)
-class TextRecord:
-    """One document to tokenize."""
-
-    id: str
-    text: str
-    surrogates: int
-    """Lone surrogates that were replaced in it."""
-
-
 def find_corpora(inputs: Sequence[str], name: str | None = None) -> tuple[Corpus, ...]:
     """Return the inputs with all their files checked: checksums where there is a manifest, whole and countable otherwise.
 
     Args:
-      inputs: folders with ``_manifest.json``; or URLs, globs and brace ranges of jsonl files.
+      inputs: folders with ``_manifest.json``; or URLs, globs and brace ranges of document files.
       name: source name of files without a manifest.
 
     Raises:
@@ -89,82 +69,17 @@ def find_corpora(inputs: Sequence[str], name: str | None = None) -> tuple[Corpus
     return tuple(corpora)
 
 
-class RecordReader:
-    """Reads slices of files; a slice that goes on where an earlier one of the same file ended is not read from the start."""
-
-    def __init__(self) -> None:
-        self._url = ""
-        self._lines: Iterator[bytes] = iter(())
-        self._number = 0
-
-    def read(self, url: str, first: int, stop: int) -> Iterator[TextRecord]:
-        """Yield the documents ``[first, stop)`` of a file.
-
-        A lone surrogate, which JSON can spell but UTF-8 cannot hold, becomes U+FFFD.
-
-        Raises:
-          InputError: the file is damaged, ends early, or a line is not a document.
-        """
-        if url != self._url or first < self._number:
-            self._url, self._lines, self._number = url, storage.read_lines(url), 0
-        while self._number < stop:
-            line = next(self._lines, None)
-            if line is None:
-                raise InputError(
-                    f"the file ends after {self._number:,} of {stop:,} documents",
-                    file=url,
-                    remedy="Was it changed meanwhile? Run again",
-                )
-            self._number += 1
-            if self._number > first:
-                yield parse_record(line, url, self._number - 1)
-
-
-def parse_record(line: bytes, url: str, number: int) -> TextRecord:
-    """Parse one line.
-
-    Args:
-      line: one JSON object with the strings ``id`` and ``text``.
-      url: its file, for the error message.
-      number: zero-based number of the document within the file, likewise.
+def sample(files: Sequence[DocumentFile]) -> Iterator[tuple[str, TextRecord]]:
+    """Yield the first documents of files spread evenly over the input, each with the URL of its file; long ones are cut.
 
     Raises:
-      InputError: it is not a document.
+      InputError: a file is damaged, or a record is not a document.
     """
-    try:
-        record = _Record.model_validate_json(line)
-        return TextRecord(record.id, record.text, 0)
-    except ValidationError as error:
-        mended = _spelling_surrogates(line)
-        if mended is not None:
-            return mended
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise InputError(
-            f"the record is not a document: {first['msg'][:1].lower()}{first['msg'][1:]}",
-            file=url,
-            field=f"record {number}" + (f", {field}" if field else ""),
-            value=_shown(first["input"]),
-            remedy="Each line must be a JSON object with the strings id and text",
-        ) from None
-
-
-def _spelling_surrogates(line: bytes) -> TextRecord | None:
-    """Parse a line whose only fault is that it spells lone surrogates (``\\ud800``), in whatever field; else ``None``."""
-    if b"\\u" not in line:
-        return None
-    try:
-        value = parse_json(line)
-        (name, in_name), (text, in_text) = without_surrogates(value["id"]), without_surrogates(value["text"])
-        record = _Record(id=name, text=text)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None
-    return TextRecord(record.id, record.text, in_name + in_text)
-
-
-def _shown(value: object) -> str:
-    """Return the faulty part of a record, or its whole line, for a message."""
-    return shorten(value[:400].decode(errors="replace") if isinstance(value, bytes) else str(value), 80)
+    filled = [file for file in files if file.documents]
+    step = max(1, -(-len(filled) // SAMPLE_FILES))
+    for file in filled[::step]:
+        for record in RecordReader().read(file.url, 0, min(file.documents, SAMPLE_DOCUMENTS)):
+            yield file.url, record._replace(text=record.text[:SAMPLE_LENGTH])
 
 
 def _finished_corpus(folder: str) -> Corpus:
@@ -188,12 +103,11 @@ def _finished_corpus(folder: str) -> Corpus:
 
 def _loose_files(urls: list[str], name: str) -> Corpus:
     for url in urls:
-        plain = url.removesuffix(".gz").removesuffix(".zst").removesuffix(".zstd")
-        if not plain.endswith(SUFFIXES):
+        if not is_document_file(url):
             raise InputError(
                 "not a document file by its name",
                 file=url,
-                remedy=f"Names end in {', '.join(SUFFIXES)}, with .gz or .zst when compressed",
+                remedy=f"Names end in {', '.join(SUFFIXES)}, with .gz, .zst, .bz2 or .xz when compressed, or in {PARQUET}",
             )
     folder = (
         os.path.commonpath([os.path.dirname(url) for url in urls])
@@ -212,12 +126,8 @@ def _loose_files(urls: list[str], name: str) -> Corpus:
 
 
 def _survey(url: str) -> tuple[DocumentFile, str]:
-    """Read a file once: its checksum, its lines and their bytes."""
-    documents = weight = 0
-    for line in storage.read_lines(url):
-        documents += 1
-        weight += len(line)
-    return DocumentFile(url, documents, weight), storage.sha256(url)
+    """Read a file once: its documents, and the checksum of its bytes."""
+    return survey(url), storage.sha256(url)
 
 
 def _threads() -> int:

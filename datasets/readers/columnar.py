@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 from tootsie.datasets.errors import InputError
@@ -17,8 +17,16 @@ ROWS = 256
 """Most rows that are turned into Python objects at a time."""
 
 
-def read_parquet(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Record]:
+def read_parquet(
+    stream: IO[bytes], name: str, limits: Limits, columns: Sequence[str] | None = None
+) -> Iterator[Record]:
     """Yield the rows of a Parquet file (seekable).
+
+    Args:
+      stream: the file.
+      name: its name, for messages.
+      limits: what it may cost.
+      columns: the columns to read, all by default.
 
     Raises:
       InputError: it is truncated, damaged, or a row group is over the limit.
@@ -41,7 +49,12 @@ def read_parquet(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Recor
                 )
             size = max(1, min(ROWS, limits.record_bytes // max(1, unpacked // max(1, rows))))
             seen = 0
-            for batch in file.iter_batches(batch_size=size, row_groups=[group], use_threads=False):
+            for batch in file.iter_batches(
+                batch_size=size,
+                row_groups=[group],
+                columns=None if columns is None else list(columns),
+                use_threads=False,
+            ):
                 seen += batch.num_rows
                 if batch.nbytes > 16 * limits.record_bytes:  # a long value, stored once and repeated
                     raise InputError(

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tootsie.tokenize.document_files import DocumentFile
 from tootsie.tokenize.sharding import SHARD_TOKENS, cut, limited, shard_count
-from tootsie.tokenize.sources import DocumentFile
 
 FILES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 1000)), min_size=1, max_size=8).map(
     lambda sizes: [DocumentFile(f"f{n}", documents, weight) for n, (documents, weight) in enumerate(sizes)]

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError, InputError, UserError
-from tootsie.tokenize.sources import RecordReader, find_corpora, parse_record
+from tootsie.tokenize.document_files import RecordReader
+from tootsie.tokenize.sources import find_corpora, sample
 
 RECORDS = [{"id": f"r{n}", "text": f"text {n}", "extra": [n]} for n in range(5)]
 
@@ -41,9 +46,23 @@ def test_loose_files_of_every_compression(tmp_path: Path, make_jsonl: Callable[.
     (tmp_path / "x" / "b.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
     with storage.atomic_zstd(str(tmp_path / "x" / "c.jsonl.zst")) as stream:
         stream.write(plain.read_bytes())
+    (tmp_path / "x" / "d.jsonl.bz2").write_bytes(bz2.compress(plain.read_bytes()))
+    (tmp_path / "x" / "e.ndjson.xz").write_bytes(lzma.compress(plain.read_bytes()))
+    table = pa.table(
+        {"extra": [[1]] * 5, "text": [r["text"] for r in RECORDS], "id": [r["id"] for r in RECORDS]}
+    )
+    pq.write_table(table, tmp_path / "x" / "f.parquet", row_group_size=2)
     (corpus,) = find_corpora([str(tmp_path / "x" / "*")], "mine")
     assert corpus.source.source == "mine"
-    assert [file.path for file in corpus.source.files] == ["a.jsonl", "b.jsonl.gz", "c.jsonl.zst"]
+    assert [file.path for file in corpus.source.files] == [
+        "a.jsonl",
+        "b.jsonl.gz",
+        "c.jsonl.zst",
+        "d.jsonl.bz2",
+        "e.ndjson.xz",
+        "f.parquet",
+    ]
+    assert {file.documents for file in corpus.files} == {5}
     for file in corpus.files:
         assert [record.text for record in RecordReader().read(file.url, 1, 4)] == [
             "text 1",
@@ -65,63 +84,25 @@ def test_a_cut_zst_is_an_error_naming_the_file(tmp_path: Path) -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    (tmp_path / "a.csv").write_bytes(b"a,b")
     with pytest.raises(InputError, match="not a document file by its name"):
-        find_corpora([str(tmp_path / "a.parquet")])
+        find_corpora([str(tmp_path / "a.csv")])
     with pytest.raises(InputError, match="no such file"):
         find_corpora([str(tmp_path / "none.jsonl")])
     with pytest.raises(UserError, match="nothing to read"):
         find_corpora([])
 
 
-def test_a_file_that_shrank_meanwhile_is_an_error(tmp_path: Path, make_jsonl: Callable[..., str]) -> None:
-    path = make_jsonl(tmp_path / "a.jsonl", RECORDS)
-    with pytest.raises(InputError, match="the file ends after 5 of 6 documents"):
-        list(RecordReader().read(path, 2, 6))
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (b'{"id": "a"}', r"f.jsonl: record 7, text: the record is not a document: field required"),
-        (b'{"id": "a", "text": null}', r"record 7, text: .*valid string"),
-        (b'{"id": 5, "text": "x"}', r"record 7, id: .*valid string \(found '5'\)"),
-        (b'{"id": "", "text": "x"}', r"record 7, id"),
-        (b'{"text": "x"}', r"record 7, id: .*field required"),
-        (b"not json", r"record 7: .*invalid JSON"),
-        (b'["a"]', r"record 7: the record is not a document"),
-        (b'{"id": "a", "text": "\xff"}', r"record 7: .*JSON"),
-        (b'{"id": "a", "text": "\\ud800"', r"record 7: .*JSON"),
-        (b'{"id": "\\ud800", "text": 5}', r"record 7"),
-        (b'{"id": "a", "text": "x", "m": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", r"record 7: .*JSON"),
-        (
-            b'{"id": "a", "text": "\\ud800", "m": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-            r"record 7: .*JSON",
-        ),
-    ],
-)
-def test_records_that_are_no_documents(line: bytes, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        parse_record(line, "f.jsonl", 7)
-
-
-def test_lone_surrogates_are_replaced_and_counted() -> None:
-    record = parse_record(b'{"id": "a\\udc00", "text": "x\\ud800y\\ud83d\\ude42\\udfff"}', "f", 0)
-    assert (record.id, record.text, record.surrogates) == ("a\ufffd", "x\ufffdy🙂\ufffd", 3)
-    assert parse_record(b'{"id": "a", "text": "\\ud83d\\ude42"}', "f", 0).surrogates == 0
-    other = parse_record(b'{"id": "a", "text": "x", "metadata": {"title": "\\ud800"}}', "f", 0)
-    assert (other.text, other.surrogates) == ("x", 0)
-
-
-def test_a_reader_goes_on_where_it_stopped(
-    tmp_path: Path, make_jsonl: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = make_jsonl(tmp_path / "a.jsonl", RECORDS)
-    opened = []
-    original = storage.read_lines
-    monkeypatch.setattr(storage, "read_lines", lambda url: opened.append(url) or original(url))
-    reader = RecordReader()
-    for first, stop in ((0, 2), (2, 3), (4, 5), (1, 2)):
-        expected = [f"text {n}" for n in range(first, stop)]
-        assert [record.text for record in reader.read(path, first, stop)] == expected
-    assert len(opened) == 2
+def test_a_sample_is_spread_over_the_files(tmp_path: Path, make_jsonl: Callable[..., str]) -> None:
+    urls = [
+        make_jsonl(
+            tmp_path / f"{name:02d}.jsonl", [{"id": f"{name}-{row}", "text": "é"} for row in range(name)]
+        )
+        for name in range(40)
+    ]
+    long = make_jsonl(tmp_path / "long.jsonl", [{"id": "long", "text": "é" * 2**19}])
+    (corpus,) = find_corpora([*urls, long])
+    taken = list(sample(corpus.files))
+    assert len({url for url, _ in taken}) == 14
+    assert {len(record.text) for _, record in taken} == {1, 2**18}
+    assert [record.id for url, record in taken if url == urls[37]] == [f"37-{row}" for row in range(32)]
