@@ -109,6 +109,24 @@ class Lengths:
         points = zip(positions.tolist(), drawn.tolist(), strict=True)
         return np.array([float(self.passes(name, position, count)) for position, count in points])
 
+    def stretches(self, name: str, drawn: int) -> list[tuple[Tape, int, int]]:
+        """Return what the first ``drawn`` sequences of a dataset read: tape, first place, sequences; joined where they can be."""
+        result: list[tuple[Tape, int, int]] = []
+        left = drawn
+        for number, tape in enumerate(self.tapes):
+            last = number + 1 == len(self.tapes)
+            count = left if last else min(left, self._drawn_in(number).get(name, 0))
+            if not count:
+                continue
+            first = self.begun[number].get(name, 0)
+            if result and result[-1][0] == tape and sum(result[-1][1:]) == first:
+                count_before = result.pop()[2]
+                result.append((tape, first - count_before, count_before + count))
+            else:
+                result.append((tape, first, count))
+            left -= count
+        return result
+
     def tokens_of(self, name: str, position: int, drawn: int) -> int:
         """Return the tokens in ``drawn`` sequences of a dataset, drawn before ``position``."""
         number = self.phase_at(position)

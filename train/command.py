@@ -90,7 +90,9 @@ def export_command(
     }
     identity = config["tokenizer"]
     special = SpecialTokens(identity["bos_id"] if identity["add_bos"] else None, identity["eos_id"])
-    write_export(out, loaded.params, loaded.architecture, config["plan"]["sequence_length"], special, origin)
+    lengths = config["plan"]
+    longest = lengths.get("longest_sequence", lengths["sequence_length"])  # Runs of before had one length.
+    write_export(out, loaded.params, loaded.architecture, longest, special, origin)
     typer.echo(f"exported step {loaded.record.step:,} ({loaded.kind.value}) to {out}")
 
 
@@ -156,14 +158,16 @@ def describe(run: Any, inputs: Any) -> list[str]:
     plan, architecture = inputs.plan, inputs.architecture
     total = parameter_count(architecture)
     flops = flops_per_token(architecture, plan.sequence_length)
+    lengths = dict.fromkeys(f"{plan.length_of(phase):,}" for phase in plan.phases)
     lines = [
-        f"plan {plan.name} {plan.hash[:12]}, {plan.total_steps:,} steps of rows of {plan.sequence_length:,} tokens"
+        f"plan {plan.name} {plan.hash[:12]}, {plan.total_steps:,} steps of rows of {' and '.join(lengths)} tokens"
     ]
     lines.append(f"model {total:,} parameters, {flops / 1e6:,.1f} MFLOP per token; writes to {run.out}")
     for phase in plan.phases:
         peak = max(plan.learning_rate(step) for step in (phase.first_step, phase.end_step - 1))
         lines.append(
-            f"  {phase.name}: steps {phase.first_step:,} to {phase.end_step:,}, batch {phase.batch_size:,}, "
+            f"  {phase.name}: steps {phase.first_step:,} to {phase.end_step:,}, "
+            f"batch {phase.batch_size:,} × {plan.length_of(phase):,}, "
             f"learning rate up to {peak:.3g}, z-loss {phase.settings.z_loss:g}, EMA {phase.settings.ema_beta}"
         )
     lines += [

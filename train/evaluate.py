@@ -8,7 +8,7 @@ their tokens.
 Glossary of shapes:
 - R: rows of a held-out set.
 - B: rows evaluated at once.
-- T: row length, the plan's sequence length.
+- T: row length: what the run file says, or the plan's sequence length; the same in all phases.
 """
 
 from __future__ import annotations

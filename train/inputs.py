@@ -172,4 +172,10 @@ def open_held_out(name: str, cache: Any, url: str, plan: Any, settings: Evaluati
                 remedy="Give the cache of the validation split",
             )
     limit = settings.limit.amount if settings.limit else None
-    return pack(name, cache.iterate(), plan.sequence_length, bos_of(wanted), wanted.eos_id, limit)
+    length = evaluation_length(settings, plan)
+    return pack(name, cache.iterate(), length, bos_of(wanted), wanted.eos_id, limit)
+
+
+def evaluation_length(settings: EvaluationSettings, plan: Any) -> int:
+    """Return the tokens in a row of held-out text: one length all through a run, so that its scores can be compared."""
+    return settings.sequence_length.amount if settings.sequence_length else plan.sequence_length

@@ -245,7 +245,7 @@ def train(
         }
         special = SpecialTokens(bos_of(plan.cache_tokenizer), plan.cache_tokenizer.eos_id)
         write_export(
-            storage.join(run.out, "export"), params, architecture, plan.sequence_length, special, origin
+            storage.join(run.out, "export"), params, architecture, plan.longest_sequence, special, origin
         )
     rate = 1 / float(np.median(durations)) if durations else 0.0
     resumed_from = None if found is None else found.step
@@ -255,7 +255,7 @@ def train(
 def progress_at(plan: Any, step: int) -> Progress:
     """Return where a run stands after ``step`` updates."""
     position = plan.rows_of_step(step - 1)[1] if step else 0
-    return Progress(step, position, position * plan.sequence_length)
+    return Progress(step, position, plan.tokens_before(position))
 
 
 def settings_of(plan: Any, step: int) -> StepSettings:

@@ -9,6 +9,7 @@ import jax
 
 from tootsie.datasets.provenance import code_version
 from tootsie.train.architecture import Architecture, flops_per_token, parameter_count
+from tootsie.train.inputs import evaluation_length
 from tootsie.train.optimizer import decay_lists
 from tootsie.train.run_file import RunFile
 from tootsie.train.step import parameter_total
@@ -47,12 +48,14 @@ def resolve_config(run: RunFile, plan: Any, architecture: Architecture, params: 
             "name": plan.name,
             "hash": plan.hash,
             "sequence_length": plan.sequence_length,
+            "longest_sequence": plan.longest_sequence,
             "seed": plan.seed,
         },
         "tokenizer": plan.cache_tokenizer.model_dump(mode="json"),
         "architecture": architecture.model_dump(mode="json"),
         "parameters": total,
         "flops_per_token": flops_per_token(architecture, plan.sequence_length),
+        "evaluation_length": evaluation_length(run.evaluation, plan),
         "optimizer": {"kind": "adamw", "state_dtype": "float32", **decay_lists(params)},
         "phases": [
             {
@@ -60,6 +63,7 @@ def resolve_config(run: RunFile, plan: Any, architecture: Architecture, params: 
                 "first_step": phase.first_step,
                 "end_step": phase.end_step,
                 "batch_size": phase.batch_size,
+                "sequence_length": plan.length_of(phase),
                 "settings": phase.settings.model_dump(mode="json"),
             }
             for phase in plan.phases

@@ -51,6 +51,8 @@ class EvaluationSettings(_Section):
     """How often besides."""
     limit: TokensField | None = None
     """Whole documents from the start of each set until that many tokens are reached; absent = all."""
+    sequence_length: TokensField | None = None
+    """Tokens in a row, the same in all phases; absent = the plan's ``sequence_length``."""
     batch_size: int = Field(default=16, gt=0)
     """Rows evaluated at once."""
 

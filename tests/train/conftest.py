@@ -112,6 +112,14 @@ class FakePlan:
         first = phase.start + (step - phase.first_step) * phase.batch_size
         return first, first + phase.batch_size
 
+    longest_sequence = 16
+
+    def length_of(self, phase: FakePhase) -> int:
+        return self.sequence_length
+
+    def tokens_before(self, position: int) -> int:
+        return position * self.sequence_length
+
     def learning_rate(self, step: int) -> float:
         return 1e-2 if step < self.phases[2].first_step else 1e-3
 

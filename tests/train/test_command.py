@@ -221,7 +221,7 @@ def test_dry_run_shows_the_phases_and_writes_nothing(walk: Path, capsys: pytest.
     Path("DRY.yaml").write_text(RUN.replace("OUT", "dry"))
     assert train("--dry-run", "DRY.yaml") == 0
     shown = capsys.readouterr().out
-    assert "stable: steps 0 to 6, batch 2" in shown
+    assert "stable: steps 0 to 6, batch 2 × 16" in shown
     assert "held out: prose, 5 documents" in shown
     assert not Path("dry").exists()
 

@@ -76,14 +76,15 @@ def label_rows(centres: Sequence[float], names: Sequence[str]) -> list[int | Non
 
 def _figure(plan: Plan, title: str, *, y_title: str, height: int = 340) -> tuple[go.Figure, float]:
     """Return an empty figure with the phases shaded, and the divisor of its token axis."""
-    divisor, unit = unit_of_tokens(plan.phases[-1].end * plan.sequence_length)
+    divisor, unit = unit_of_tokens(plan.total_tokens)
     figure = go.Figure()
-    whole = plan.phases[-1].end
+    whole = plan.total_tokens
+    bounds = [(plan.tokens_before(phase.start), plan.tokens_before(phase.end)) for phase in plan.phases]
     names = [label(phase.name, 24) for phase in plan.phases]
-    rows = label_rows([(phase.start + phase.end) / 2 / whole for phase in plan.phases], names)
+    rows = label_rows([(start + end) / 2 / whole for start, end in bounds], names)
     top = 15 * max((row for row in rows if row is not None), default=0)
-    for index, phase in enumerate(plan.phases):
-        start, end = (position * plan.sequence_length / divisor for position in (phase.start, phase.end))
+    for index, bound in enumerate(bounds):
+        start, end = (tokens / divisor for tokens in bound)
         figure.add_vrect(x0=start, x1=end, fillcolor=SHADES[index % 2], line_width=0, layer="below")
         if index:
             figure.add_vline(x=start, line={"color": INK, "width": 1, "dash": "dot"})
@@ -120,7 +121,7 @@ def _figure(plan: Plan, title: str, *, y_title: str, height: int = 340) -> tuple
     )
     figure.update_xaxes(
         title={"text": unit, "standoff": 6},
-        range=[0, plan.phases[-1].end * plan.sequence_length / divisor],
+        range=[0, plan.total_tokens / divisor],
         gridcolor=GRID,
     )
     figure.update_yaxes(title=y_title, gridcolor=GRID)
@@ -246,9 +247,10 @@ def epochs(run: RunRecords) -> go.Figure:
     figure, divisor = _figure(run.plan, "Epochs of each dataset", y_title="epochs", height=320)
     if run.train:
         tokens, consumed = run.series("tokens") / divisor, run.consumed()
+        positions = run.series("position").astype(np.int64)
         colours = colour([dataset.name for dataset in run.plan.datasets])
         for index, dataset in enumerate(run.plan.datasets):
-            y = consumed[:, index] / dataset.windows
+            y = run.plan.lengths.passes_along(dataset.name, positions, consumed[:, index])
             figure.add_scatter(
                 x=tokens, y=y, name=label(dataset.name), line={"color": colours[dataset.name], "width": 2}
             )

@@ -1,8 +1,8 @@
 """How many documents of each dataset a run has consumed, exactly, from the order of the plan and the token caches.
 
 A dataset's draws 0, 1, 2, … walk its windows in a pseudo-random order, once in each epoch. So after n draws the windows
-seen are all of them, or the first n of the first epoch's permutation; a document was consumed when one of its
-tokens lies in one of those.
+seen are all of them, or the first n of the first epoch's permutation; where sequence lengths change, some for each length. A
+document was consumed when one of its tokens lies in one of those.
 
 Glossary: n draws, W windows seen, D documents, T tokens of a window.
 """
@@ -16,7 +16,8 @@ import numpy as np
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.plan import Plan, PlanDataset
-from tootsie.mixtures.shuffle import Permutation
+from tootsie.mixtures.shuffle import permutation
+from tootsie.mixtures.tape import Tape
 from tootsie.tokenize.cache import TokenCache
 
 MAX_SEQUENCES = 1_000_000
@@ -65,17 +66,31 @@ def documents_of(cache: TokenCache, plan: Plan, dataset: PlanDataset, drawn: int
     Raises:
       ArtefactError: a shard is damaged.
     """
-    T = plan.sequence_length
-    seen = np.arange(dataset.windows)  # int64[W]
-    if drawn < dataset.windows:
-        shuffled = Permutation(dataset.windows, plan.seed, dataset.name, epoch=0)
-        seen = np.sort(shuffled(np.arange(drawn, dtype=np.int64)))
+    seen = [
+        (tape.length, windows_of(plan, dataset, tape, first, count))
+        for tape, first, count in plan.lengths.stretches(dataset.name, drawn)
+    ]
     count = base = 0
     for number, shard in enumerate(cache.ledger.shards):
         for batch in cache.open_shard(number).batches:
             ends = np.asarray(batch.offsets, np.int64) + base + batch.first_token  # int64[D + 1]
-            first, last = ends[:-1] // T, (ends[1:] - 1) // T  # windows of the first and last token
-            touched = np.searchsorted(seen, last, "right") > np.searchsorted(seen, first, "left")
+            touched = np.zeros(len(ends) - 1, bool)
+            for T, windows in seen:
+                first, last = ends[:-1] // T, (ends[1:] - 1) // T  # windows of the first and last token
+                touched |= np.searchsorted(windows, last, "right") > np.searchsorted(windows, first, "left")
             count += int(np.sum(touched & (ends[1:] > ends[:-1])))
         base += shard.tokens
     return count
+
+
+def windows_of(plan: Plan, dataset: PlanDataset, tape: Tape, first: int, count: int) -> np.ndarray:
+    """Return the windows at ``count`` (> 0) places of a tape from ``first`` on, int64[W], ascending, each once."""
+    rows = tape.rows(dataset.tokens)
+    if count >= rows:
+        return np.arange(rows)
+    parts = []
+    for epoch in range(first // rows, (first + count - 1) // rows + 1):
+        begin, end = max(first, epoch * rows), min(first + count, (epoch + 1) * rows)
+        shuffle = permutation(tape.spans(dataset.tokens), plan.seed, tape.key(dataset.name), epoch)
+        parts.append(tape.windows(shuffle, np.arange(begin, end, dtype=np.int64) - epoch * rows))
+    return np.unique(np.concatenate(parts))

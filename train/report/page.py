@@ -79,7 +79,7 @@ def phases(run: RunRecords) -> str:
     for phase in run.plan.phases:
         total = sum(phase.weights.values())
         shares = ", ".join(f"{name} {weight / total:.2%}" for name, weight in phase.weights.items() if weight)
-        size = (phase.end - phase.start) * run.plan.sequence_length
+        size = (phase.end - phase.start) * run.plan.length_of(phase)
         rate = f"{run.plan.learning_rate(phase.first_step):.3g} → {run.plan.learning_rate(phase.end_step - 1):.3g}"
         settings = phase.settings
         rows.append(
@@ -139,7 +139,9 @@ def consumed(run: RunRecords) -> str:
     total = int(run.consumed()[-1].sum())
     for index, dataset in enumerate(run.plan.datasets):
         drawn = int(run.consumed()[-1, index])
-        seen = min(1.0, drawn / dataset.windows)
+        position = int(run.train[-1]["position"])
+        passes = run.plan.lengths.passes(dataset.name, position, drawn)
+        read = run.plan.lengths.tokens_of(dataset.name, position, drawn)
         met = count_documents(run.plan, dataset, run.caches[dataset.name], drawn, total)
         if met.documents is None:
             missing.append(f"{dataset.name}: {met.why_not}.")
@@ -150,9 +152,9 @@ def consumed(run: RunRecords) -> str:
                 "–" if met.documents is None else f"{met.documents:,}",
                 tokens(dataset.tokens),
                 f"{drawn:,}",
-                tokens(drawn * run.plan.sequence_length),
-                f"{drawn / dataset.windows:.3f}",
-                f"{seen:.1%}",
+                tokens(read),
+                f"{float(passes):.3f}",
+                f"{min(1.0, float(passes)):.1%}",
             ]
         )
     head = [
@@ -177,7 +179,7 @@ def consumed(run: RunRecords) -> str:
 def evaluation(run: RunRecords) -> str:
     """First and last held-out bits per byte, and the fall within each phase."""
     rows = []
-    ends = [phase.end * run.plan.sequence_length for phase in run.plan.phases]
+    ends = [run.plan.tokens_before(phase.end) for phase in run.plan.phases]
     for weights in ("hot", "ema"):
         for name, (at, values) in run.bits_per_byte(weights).items():
             falls, start = [], 0.0
@@ -252,7 +254,7 @@ def render(run: RunRecords) -> str:
       run: the records of one run.
     """
     status = "finished" if run.train and run.train[-1]["step"] >= run.plan.total_steps else "under way"
-    total = tokens(run.plan.phases[-1].end * run.plan.sequence_length)
+    total = tokens(run.plan.total_tokens)
     lead = f"{len(run.plan.phases)} phases, {len(run.plan.datasets)} datasets, {total}; {status}"
     sections = [
         f"<h1>{text(run.plan.name)}</h1><p class='lead'>{text(lead)}</p>",

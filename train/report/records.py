@@ -248,7 +248,8 @@ def realised(run: RunRecords) -> list[Realised]:
             share = phase.weights.get(dataset.name, 0) / share_total
             drawn = int(consumed[last, index] - before[index])
             if share or drawn:
+                in_epoch = run.plan.tape_of(phase).rows(dataset.tokens) or 1
                 planned = share * (int(positions[last]) - phase.start)
-                rows.append(Realised(phase.name, dataset.name, planned, drawn, drawn / dataset.windows))
+                rows.append(Realised(phase.name, dataset.name, planned, drawn, drawn / in_epoch))
         before = consumed[last]
     return rows
