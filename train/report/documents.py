@@ -15,8 +15,8 @@ import numpy as np
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
+from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Plan, PlanDataset
-from tootsie.mixtures.shuffle import permutation
 from tootsie.mixtures.tape import Tape
 from tootsie.tokenize.cache import TokenCache
 
@@ -66,8 +66,9 @@ def documents_of(cache: TokenCache, plan: Plan, dataset: PlanDataset, drawn: int
     Raises:
       ArtefactError: a shard is damaged.
     """
+    order = Order(plan)
     seen = [
-        (tape.length, windows_of(plan, dataset, tape, first, count))
+        (tape.length, windows_of(order, dataset, tape, first, count))
         for tape, first, count in plan.lengths.stretches(dataset.name, drawn)
     ]
     count = base = 0
@@ -83,14 +84,15 @@ def documents_of(cache: TokenCache, plan: Plan, dataset: PlanDataset, drawn: int
     return count
 
 
-def windows_of(plan: Plan, dataset: PlanDataset, tape: Tape, first: int, count: int) -> np.ndarray:
+def windows_of(order: Order, dataset: PlanDataset, tape: Tape, first: int, count: int) -> np.ndarray:
     """Return the windows at ``count`` (> 0) places of a tape from ``first`` on, int64[W], ascending, each once."""
     rows = tape.rows(dataset.tokens)
     if count >= rows:
         return np.arange(rows)
+    number = [known.name for known in order.plan.datasets].index(dataset.name)
     parts = []
     for epoch in range(first // rows, (first + count - 1) // rows + 1):
         begin, end = max(first, epoch * rows), min(first + count, (epoch + 1) * rows)
-        shuffle = permutation(tape.spans(dataset.tokens), plan.seed, tape.key(dataset.name), epoch)
+        shuffle = order.shuffle(tape, number, epoch)
         parts.append(tape.windows(shuffle, np.arange(begin, end, dtype=np.int64) - epoch * rows))
     return np.unique(np.concatenate(parts))
