@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
@@ -11,7 +12,10 @@ import numpy as np
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.order import Draws, Order
 from tootsie.mixtures.plan import Plan
-from tootsie.tokenize.cache import TokenCache, Window
+from tootsie.tokenize.cache import Checking, Rows, TokenCache
+
+READ_AHEAD = 2
+"""Batches that are read before they are asked for."""
 
 
 class WindowSource(Protocol):
@@ -21,8 +25,8 @@ class WindowSource(Protocol):
     def ledger_sha256(self) -> str:
         """Identity of the cache."""
 
-    def window(self, index: int, length: int) -> Window:
-        """Return row ``index`` of ``length`` tokens."""
+    def gather(self, windows: np.ndarray, into: Rows, rows: np.ndarray) -> None:
+        """Read the rows ``windows`` (int64[n]) of the cache into the ``rows`` (int64[n]) of ``into``."""
 
 
 class Batch(NamedTuple):
@@ -48,12 +52,18 @@ class Sampler:
     Args:
       plan: what to draw.
       caches: by dataset name; absent: opened where the plan says. Every dataset that a phase draws from must be there.
+      checking: of caches that are opened here, when bytes are compared with their checksums.
 
     Raises:
       ArtefactError: a cache is missing, or is not the one that the plan was compiled from.
     """
 
-    def __init__(self, plan: Plan, caches: Mapping[str, WindowSource] | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        caches: Mapping[str, WindowSource] | None = None,
+        checking: Checking = Checking.FIRST_USE,
+    ) -> None:
         self.plan = plan
         self.order = Order(plan)
         used = {name for phase in plan.phases for name in phase.sequences}
@@ -63,7 +73,7 @@ class Sampler:
                 self._caches.append(None)
                 continue
             cache: WindowSource | None
-            cache = TokenCache.open(dataset.cache) if caches is None else caches.get(dataset.name)
+            cache = TokenCache.open(dataset.cache, checking) if caches is None else caches.get(dataset.name)
             if cache is None:
                 raise ArtefactError(
                     f"no cache was given for the dataset {dataset.name!r}",
@@ -98,29 +108,37 @@ class Sampler:
           IndexError: the plan has no such step.
         """
         draws, length = self.draws(step, rows), self.plan.length_of(self.plan.phase_of_step(step))
-        shape = (len(draws.dataset), length)
-        tokens, segments, mask = np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape, bool)
-        # Rows of one cache in the order of the cache, so that neighbours are read together.
-        for row in np.lexsort((draws.window, draws.dataset)).tolist():
-            cache = self._caches[draws.dataset[row]]
+        into = Rows(len(draws.dataset), length)
+        for number in np.unique(draws.dataset).tolist():
+            cache = self._caches[number]
             assert cache is not None
-            window = cache.window(int(draws.window[row]), length)
-            tokens[row], segments[row], mask[row] = window.tokens, window.segment_ids, window.loss_mask
-        return Batch(tokens, segments, mask, *draws)
+            chosen = np.flatnonzero(draws.dataset == number)
+            cache.gather(draws.window[chosen], into, chosen)
+        return Batch(into.tokens, into.segment_ids(), into.loss_mask, *draws)
 
     def consumed(self, position: int) -> dict[str, int]:
         """Return how many sequences of each dataset are drawn before ``position``."""
         counts = self.order.counts(position)
         return {dataset.name: int(count) for dataset, count in zip(self.plan.datasets, counts, strict=True)}
 
-    def batches(self, first: int, end: int, rows: slice | None = None) -> Iterator[Batch]:
-        """Yield the batches of the steps [first, end); while one is in use, a thread reads the next."""
-        if first >= end:
-            return
-        with ThreadPoolExecutor(1) as reader:
-            upcoming = reader.submit(self.batch, first, rows)
+    def batches(
+        self, first: int, end: int, rows: slice | None = None, ahead: int = READ_AHEAD
+    ) -> Iterator[Batch]:
+        """Yield the batches of the steps [first, end); while one is in use, a thread reads the next.
+
+        At most ``ahead`` batches wait, so memory is that of ``ahead + 1``. When the iterator is closed or dropped, the thread
+        ends with the batch it reads; what it failed with is raised at the batch's turn.
+        """
+        reader = ThreadPoolExecutor(1, "read-ahead")
+        try:
+            waiting = deque(
+                reader.submit(self.batch, step, rows) for step in range(first, min(end, first + ahead))
+            )
             for step in range(first, end):
-                batch = upcoming.result()
-                if step + 1 < end:
-                    upcoming = reader.submit(self.batch, step + 1, rows)
+                batch = waiting.popleft().result()
+                if step + ahead < end:
+                    waiting.append(reader.submit(self.batch, step + ahead, rows))
                 yield batch
+                del batch
+        finally:
+            reader.shutdown(cancel_futures=True)

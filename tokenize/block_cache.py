@@ -145,7 +145,10 @@ class RemoteFile:
 
     def __init__(self, cache: BlockCache, url: str, path: Path, handle: int) -> None:
         self.url = url
-        self.path = path
+        # By its handle where that can be opened: in the meantime the name may have become another file's.
+        by_handle = Path(f"/dev/fd/{handle}")
+        self.path = by_handle if by_handle.exists() else path
+        """To map."""
         self._cache = cache
         self._handle = handle
 
@@ -189,6 +192,7 @@ class RemoteFile:
           ArtefactError: the bytes there are not those of the shard.
           InputError: they can't be had.
         """
+        data = b""
         for attempt in range(ATTEMPTS):
             if attempt:
                 time.sleep(PAUSE * 2 ** (attempt - 1))
@@ -204,6 +208,9 @@ class RemoteFile:
                     remedy="Copy it again, or build the cache again",
                 ) from None
             except Exception as error:  # What client libraries raise: connection, time-out, quota.
+                if getattr(error, "status", None) == 416:  # The file ends before that range.
+                    data = b""
+                    continue
                 if not last:
                     continue
                 raise InputError(

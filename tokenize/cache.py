@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["CachedDocument", "Checking", "DocumentSpan", "Rows", "TokenCache", "Window", "check_sizes"]
 
 OPEN_SHARDS = 128
-"""Shards kept open (mapped) at a time."""
+"""Local shards kept open (mapped) at a time."""
+OPEN_REMOTE_SHARDS = 32
+"""Likewise remote ones, each of which holds a file handle."""
 REMOTE_SHARDS_AT_A_TIME = 8
 """Remote shards that one call reads at the same time."""
 
@@ -307,7 +309,7 @@ class TokenCache:
         )
         with self._lock:
             self._open[number] = found
-            while len(self._open) > OPEN_SHARDS:
+            while len(self._open) > (OPEN_REMOTE_SHARDS if self._remote else OPEN_SHARDS):
                 self._open.popitem(last=False)
         return found
 

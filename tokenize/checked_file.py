@@ -62,11 +62,14 @@ class CheckedFile:
         self.url = url
         self._entry = entry
         self._remote = remote
-        self.source = pa.memory_map(str(path))
+        with pa.memory_map(str(path)) as mapped:
+            if mapped.size() != entry.size:
+                raise self.damaged(f"the shard has {mapped.size():,} bytes, the ledger says {entry.size:,}")
+            buffer = (
+                mapped.read_buffer()
+            )  # Stays mapped; the file itself is closed, so that many can be in use.
+        self.source = pa.BufferReader(buffer)
         """For Arrow."""
-        if self.source.size() != entry.size:
-            raise self.damaged(f"the shard has {self.source.size():,} bytes, the ledger says {entry.size:,}")
-        buffer = self.source.read_buffer()
         self._address = buffer.address
         self.view = memoryview(buffer)
         """All bytes, checked or not."""
@@ -142,8 +145,12 @@ class CheckedFile:
         if blocks:
             assert self._remote is not None
             self._remote.fill(blocks, self._entry.body, self._agree)
-            for block in blocks:
-                self._checked[block] = 1
+            # What is served is what is mapped, so that is compared, not what came over the network.
+            unlike = [block for block in blocks if self._unlike(block, block + 1)]
+            if unlike:
+                raise self.damaged(
+                    f"bytes from {unlike[0] * BLOCK:,} on were fetched, but not kept by the disk"
+                )
 
     def _agree(self, first: int, data: memoryview) -> bool:
         """Return whether ``data`` are the blocks from ``first`` on."""
@@ -164,6 +171,8 @@ class CheckedFile:
                 entry.size,
                 lambda data: xxhash.xxh3_128_hexdigest(data) == entry.trailer_xxh3_128,
             )
+            if xxhash.xxh3_128_hexdigest(found) != entry.trailer_xxh3_128:
+                raise self.damaged("its trailer was fetched, but not kept by the disk")
         try:
             return decode_trailer(found, entry.body)
         except ValueError as error:

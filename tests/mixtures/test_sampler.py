@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.compiler import compile_file
 from tootsie.mixtures.plan import Plan
 from tootsie.mixtures.sampler import Sampler
-from tootsie.tokenize.cache import TokenCache, Window
+from tootsie.tokenize.cache import Rows, TokenCache
 
 
 @dataclasses.dataclass
@@ -23,9 +24,9 @@ class FakeCache:
     ledger_sha256: str
     reads: list[int] = dataclasses.field(default_factory=list)
 
-    def window(self, index: int, length: int) -> Window:
-        self.reads.append(index)
-        return Window(np.full(length, index, np.int32), np.ones(length, np.int32), np.ones(length, bool))
+    def gather(self, windows: np.ndarray, into: Rows, rows: np.ndarray) -> None:
+        self.reads += windows.tolist()
+        into.tokens[rows] = windows[:, None]
 
 
 @pytest.fixture
@@ -76,6 +77,35 @@ def test_reading_ahead_gives_the_same_batches(plan: Plan) -> None:
     for step, batch in zip(range(3, 12), ahead, strict=True):
         assert np.array_equal(batch.tokens, sampler.batch(step, slice(0, 2)).tokens)
     assert list(sampler.batches(5, 5)) == []
+
+
+def test_reading_ahead_is_bounded_and_ends_when_nobody_reads_on(plan: Plan) -> None:
+    caches = fakes(plan)
+    sampler = Sampler(plan, caches)
+    before = threading.active_count()
+    for ahead in (1, 3):
+        for cache in caches.values():
+            cache.reads.clear()
+        batches = sampler.batches(0, 12, ahead=ahead)
+        next(batches)
+        next(batches)
+        batches.close()
+        assert sum(len(cache.reads) for cache in caches.values()) <= 4 * (2 + ahead)
+    assert threading.active_count() == before
+
+
+def test_what_fails_ahead_is_raised_in_its_turn(plan: Plan) -> None:
+    caches = fakes(plan)
+
+    class Broken(FakeCache):
+        def gather(self, windows: np.ndarray, into: Rows, rows: np.ndarray) -> None:
+            raise ArtefactError("damaged")
+
+    caches["c"] = Broken(caches["c"].ledger_sha256)
+    batches = Sampler(plan, caches).batches(8, 15)
+    assert [len(next(batches).tokens) for _ in range(2)] == [4, 4]
+    with pytest.raises(ArtefactError, match="damaged"):
+        next(batches)
 
 
 def test_a_foreign_cache_is_refused(plan: Plan) -> None:

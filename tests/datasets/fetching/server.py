@@ -18,6 +18,8 @@ class Served:
     ranges: bool = True
     drops: list[int] = field(default_factory=list)
     """Each answer in turn ends after so many bytes of its body."""
+    shorts: list[int] = field(default_factory=list)
+    """Each answer in turn has so many bytes, and says so."""
     statuses: list[int] = field(default_factory=list)
     """Each answer in turn is this error."""
     length: int | None = None
@@ -55,21 +57,26 @@ def _handler(server: Server) -> type[http.server.BaseHTTPRequestHandler]:
             if file is None or file.statuses:
                 self.send_error(404 if file is None else file.statuses.pop(0))
                 return
-            start = 0
+            start, stop = 0, len(file.content)
             condition = self.headers.get("If-Range")
             if asked and file.ranges and (condition is None or condition == file.etag):
-                start = int(asked.removeprefix("bytes=").removesuffix("-"))
+                first, _, last = asked.removeprefix("bytes=").partition("-")
+                start = int(first)
+                stop = min(int(last) + 1, len(file.content)) if last else len(file.content)
                 if start >= len(file.content):
                     self.send_error(416)
                     return
-            body = file.content[start:]
-            self.send_response(206 if start else 200)
+            body = file.content[start:stop]
+            if file.shorts:
+                body = body[: file.shorts.pop(0)]
+            part = start > 0 or stop < len(file.content)
+            self.send_response(206 if part else 200)
             if file.etag:
                 self.send_header("ETag", file.etag)
-            if start:
-                self.send_header(
-                    "Content-Range", f"bytes {start}-{len(file.content) - 1}/{len(file.content)}"
-                )
+            if file.ranges:
+                self.send_header("Accept-Ranges", "bytes")
+            if part:
+                self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{len(file.content)}")
             if file.chunked:
                 self.send_header("Transfer-Encoding", "chunked")
             elif not file.lengthless:
