@@ -5,6 +5,7 @@ Glossary of shapes:
 - D: model size.
 - V: vocabulary size.
 - C: tokens per block.
+- Vs, Ds: what this device holds of V and D; V and D themselves on a single device.
 
 The sums are over scored tokens; whoever calls divides by the number of scored tokens, once, at the very end. So the mean
 is exact under masks of uneven length and under any splitting of the batch.
@@ -17,6 +18,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
+
+from tootsie.train.collectives import SINGLE, Layout, own_rows
 
 BLOCK = 256
 """Tokens whose logits exist at one time. 256 is fastest on two CPU cores at V = 16,384 (16 MiB of logits)."""
@@ -66,17 +69,19 @@ def cross_entropy_full(
 
 def cross_entropy(
     hidden: Float[Array, "N D"],
-    head: Float[Array, "V D"],
+    head: Float[Array, "Vs Ds"],
     targets: Int[Array, " N"],
     scored: Bool[Array, " N"],
     z_weight: Float[Array, ""] | float,
     block: int = BLOCK,
+    layout: Layout = SINGLE,
 ) -> TokenSums:
     """Compute the same as :func:`cross_entropy_full`, ``block`` tokens at a time.
 
     Under differentiation the gradients of a block are formed while its logits are at hand, so the head is multiplied three
     times in all (as without blocks), not four as when logits are recomputed. Only ``objective`` carries a gradient.
-    ``z_weight`` is not differentiated. N is padded to a multiple of ``block`` with unscored tokens.
+    ``z_weight`` is not differentiated. N is padded to a multiple of ``block`` with unscored tokens. Inside ``shard_map``
+    the sums are over this device's tokens, ``head`` is its part of the head (see :mod:`tootsie.train.sharding`).
     """
     N = hidden.shape[0]
     block = min(block, N)
@@ -84,7 +89,7 @@ def cross_entropy(
     if padding:
         hidden = jnp.pad(hidden, ((0, padding), (0, 0)))
         targets, scored = jnp.pad(targets, (0, padding)), jnp.pad(scored, (0, padding))
-    sums = _blocked(block, hidden, head, targets, scored, jnp.asarray(z_weight, jnp.float32))
+    sums = _blocked(block, layout, hidden, head, targets, scored, jnp.asarray(z_weight, jnp.float32))
     return TokenSums(sums.objective, jax.lax.stop_gradient(sums.nll), jax.lax.stop_gradient(sums.z))
 
 
@@ -93,77 +98,100 @@ def _split(block: int, *arrays: jax.Array) -> tuple[jax.Array, ...]:
 
 
 def _block_sums(
-    hidden: jax.Array, head_t: jax.Array, label_logits: jax.Array, scored: jax.Array
+    layout: Layout, hidden: jax.Array, head_t: jax.Array, label_logits: jax.Array, scored: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:
     """Sums of one block, with what its gradient needs: exponentials ``[C, V]``, their sum and log Z, both ``[C, 1]``."""
     logits = jnp.dot(hidden, head_t, preferred_element_type=jnp.float32)  # [C, V]
-    top = jnp.max(logits, axis=-1, keepdims=True)
+    top = layout.max_over_tensor(jnp.max(logits, axis=-1, keepdims=True))
     exponentials = jnp.exp(logits - top)
-    total = jnp.sum(exponentials, axis=-1, keepdims=True)
+    total = layout.sum_over_tensor(jnp.sum(exponentials, axis=-1, keepdims=True))
     log_z = top + jnp.log(total)
     nll = jnp.sum(jnp.where(scored, log_z[:, 0] - label_logits, 0.0))
     z = jnp.sum(jnp.where(scored, jnp.square(log_z[:, 0]), 0.0))
     return nll, z, exponentials, total, log_z
 
 
-def _label_logits(hidden: jax.Array, head: jax.Array, targets: jax.Array) -> jax.Array:
+def _whole_head(layout: Layout, head: jax.Array, size: int, dtype: Any) -> jax.Array:
+    """This device's part of the vocabulary, every column: ``[Vs, D]``, cast before it is gathered; float32 if it is not."""
+    return head if head.shape[1] == size else layout.gathered(head, size, 1, dtype)
+
+
+def _label_logits(layout: Layout, hidden: jax.Array, head: jax.Array, targets: jax.Array) -> jax.Array:
     """Logit of each token's own target, float32 ``[N]``."""
-    rows = jnp.take(head, targets, axis=0).astype(hidden.dtype)
-    return jnp.einsum("nd,nd->n", hidden, rows, preferred_element_type=jnp.float32)
+    local, inside = own_rows(layout, head.shape[0], targets)
+    rows = jnp.take(head, local, axis=0).astype(hidden.dtype)
+    logits = jnp.einsum("nd,nd->n", hidden, rows, preferred_element_type=jnp.float32)
+    return logits if layout.tensor == 1 else layout.sum_over_tensor(jnp.where(inside, logits, 0.0))
 
 
 def _blocked_sums(
-    block: int, hidden: jax.Array, head: jax.Array, targets: jax.Array, scored: jax.Array, z_weight: jax.Array
+    block: int,
+    layout: Layout,
+    hidden: jax.Array,
+    head: jax.Array,
+    targets: jax.Array,
+    scored: jax.Array,
+    z_weight: jax.Array,
 ) -> TokenSums:
+    head = _whole_head(layout, head, hidden.shape[1], hidden.dtype)
     head_t = head.T.astype(hidden.dtype)
 
     def step(sums: tuple[jax.Array, jax.Array], part: Any) -> tuple[Any, None]:
-        nll, z, *_ = _block_sums(part[0], head_t, *part[1:])
+        nll, z, *_ = _block_sums(layout, part[0], head_t, *part[1:])
         return (sums[0] + nll, sums[1] + z), None
 
-    parts = _split(block, hidden, _label_logits(hidden, head, targets), scored)
+    parts = _split(block, hidden, _label_logits(layout, hidden, head, targets), scored)
     (nll, z), _ = jax.lax.scan(step, (jnp.float32(0), jnp.float32(0)), parts)
     return TokenSums(nll + z_weight * z, nll, z)
 
 
 def _blocked_forward(
-    block: int, hidden: jax.Array, head: jax.Array, targets: jax.Array, scored: jax.Array, z_weight: jax.Array
+    block: int,
+    layout: Layout,
+    hidden: jax.Array,
+    head: jax.Array,
+    targets: jax.Array,
+    scored: jax.Array,
+    z_weight: jax.Array,
 ) -> tuple[TokenSums, tuple[jax.Array, jax.Array]]:
-    """Sums, and the gradients of the objective by ``hidden`` [N, D] and by ``head`` [V, D].
+    """Sums, and the gradients of the objective by ``hidden`` [N, D] and by ``head`` [Vs, Ds].
 
     For a scored token, d objective / d logits = p · (1 + 2 · z_weight · log Z) − onehot(target).
     """
-    dtype = hidden.dtype
-    head_t = head.T.astype(
-        dtype
-    )  # [D, V]; both products below then run over rows, which is twice as fast on a CPU
+    dtype, columns = hidden.dtype, head.shape[1]
+    head = _whole_head(layout, head, hidden.shape[1], dtype)
+    # [D, Vs]; both products below then run over rows, which is twice as fast on a CPU
+    head_t = head.T.astype(dtype)
     head_rows = head.astype(dtype)
 
     def step(carry: Any, part: Any) -> tuple[Any, jax.Array]:
         nll_sum, z_sum, grad_head_t = carry
-        nll, z, exponentials, total, log_z = _block_sums(part[0], head_t, *part[1:])
+        nll, z, exponentials, total, log_z = _block_sums(layout, part[0], head_t, *part[1:])
         factor = jnp.where(part[2][:, None], (1.0 + 2.0 * z_weight * log_z) / total, 0.0)
-        grad_logits = (exponentials * factor).astype(dtype)  # [C, V], without the one-hot part
+        grad_logits = (exponentials * factor).astype(dtype)  # [C, Vs], without the one-hot part
         grad_hidden = jnp.dot(grad_logits, head_rows, preferred_element_type=jnp.float32)
         grad_head_t += jnp.dot(part[0].T, grad_logits, preferred_element_type=jnp.float32)
         return (nll_sum + nll, z_sum + z, grad_head_t), grad_hidden
 
-    parts = _split(block, hidden, _label_logits(hidden, head, targets), scored)
+    parts = _split(block, hidden, _label_logits(layout, hidden, head, targets), scored)
     start = (jnp.float32(0), jnp.float32(0), jnp.zeros(head_t.shape, jnp.float32))
     (nll, z, grad_head_t), grad_hidden = jax.lax.scan(step, start, parts)
-    marked = scored[:, None].astype(jnp.float32)
-    grad_hidden = grad_hidden.reshape(hidden.shape) - marked * jnp.take(head, targets, axis=0)
-    grad_head = grad_head_t.T.at[targets].add(-marked * hidden.astype(jnp.float32))
-    return TokenSums(nll + z_weight * z, nll, z), (grad_hidden.astype(dtype), grad_head.astype(head.dtype))
+    local, inside = own_rows(layout, head.shape[0], targets)
+    marked = (scored & inside)[:, None].astype(jnp.float32)
+    grad_hidden = grad_hidden.reshape(hidden.shape) - marked * jnp.take(head, local, axis=0)
+    grad_hidden = layout.sum_over_tensor(grad_hidden)
+    grad_head = grad_head_t.T.at[local].add(-marked * hidden.astype(jnp.float32))
+    grad_head = layout.scattered(grad_head, columns, 1)
+    return TokenSums(nll + z_weight * z, nll, z), (grad_hidden.astype(dtype), grad_head)
 
 
 def _blocked_backward(
-    block: int, gradients: tuple[jax.Array, jax.Array], cotangent: TokenSums
+    block: int, layout: Layout, gradients: tuple[jax.Array, jax.Array], cotangent: TokenSums
 ) -> tuple[jax.Array | None, ...]:
     grad_hidden, grad_head = gradients
     scale = cotangent.objective
     return (grad_hidden * scale.astype(grad_hidden.dtype), grad_head * scale, None, None, None)
 
 
-_blocked = jax.custom_vjp(_blocked_sums, nondiff_argnums=(0,))
+_blocked = jax.custom_vjp(_blocked_sums, nondiff_argnums=(0, 1))
 _blocked.defvjp(_blocked_forward, _blocked_backward)

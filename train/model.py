@@ -11,22 +11,30 @@ Glossary of shapes:
 
 Parameters are float32 and cast to the compute dtype where they are used; normalisation, rotary positions and softmax are
 float32 always. The vocabulary softmax is not here: see :mod:`tootsie.train.loss`.
+
+On several devices the functions run inside ``shard_map``: B, H, K and F are then one device's part.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import haiku as hk
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jax.ad_checkpoint import checkpoint_name
+from jaxtyping import Array, Float, Int
 
 from tootsie.train.architecture import Architecture
+from tootsie.train.attention import SAVED, Attend, AttentionBackend, make_attend
+from tootsie.train.collectives import SINGLE, Layout, enter, gather, leave, look_up
+from tootsie.train.mesh import MeshShape
+from tootsie.train.remat import Remat, recompute
 from tootsie.train.rope import Rope, rotate, rotation_tables
+from tootsie.train.sharding import shard_shape
 
 
 class LayerLoop(enum.StrEnum):
@@ -43,13 +51,20 @@ class Execution(NamedTuple):
 
     compute_dtype: str  # "float32" or "bfloat16": dtype of activations and matrix products.
     layer_loop: LayerLoop  # How the blocks are repeated.
+    attention: AttentionBackend = AttentionBackend.XLA  # How attention is computed.
+    remat: Remat = Remat.NONE  # What the forward pass keeps for the backward pass.
+    layout: Layout = (
+        SINGLE  # How parameters are split over devices; if at all, the model runs inside shard_map.
+    )
 
 
 class Output(NamedTuple):
     """What the model returns: logits are ``hidden @ head.T``."""
 
     hidden: jax.Array  # [B, T, D], after the last norm, compute dtype.
-    head: jax.Array  # [V, D], float32: the output matrix, the embedding itself when tied.
+    head: (
+        jax.Array
+    )  # [V, D] or this device's part of it, float32: the output matrix, the embedding itself when tied.
 
 
 def rms_norm(x: Float[Array, "... D"], scale: Float[Array, " D"], epsilon: float) -> Float[Array, "... D"]:
@@ -59,27 +74,24 @@ def rms_norm(x: Float[Array, "... D"], scale: Float[Array, " D"], epsilon: float
     return (wide * scale).astype(x.dtype)
 
 
-def attention_mask(segment_ids: Int[Array, "B T"]) -> Bool[Array, "B T T"]:
-    """True where a query (row) may look at a key (column): not later, and in the same document."""
-    length = segment_ids.shape[1]
-    causal = np.tril(np.ones((length, length), dtype=bool))  # [T, T]
-    return jnp.asarray(causal) & (segment_ids[:, :, None] == segment_ids[:, None, :])
+def weight(
+    name: str, shape: list[int], init: hk.initializers.Initializer, layout: Layout, dtype: str
+) -> jax.Array:
+    """Return a parameter of the enclosing module, gathered from the devices that share it, cast to ``dtype``.
 
+    Args:
+      name: of the parameter.
+      shape: of the part that this device computes with: split over ``tensor``, whole over ``fsdp``.
+      init: gives the values at the start.
+      layout: how it is split.
+      dtype: in which it is gathered and used.
+    """
 
-def attend(
-    query: Float[Array, "B T H P"],
-    key: Float[Array, "B T K P"],
-    value: Float[Array, "B T K P"],
-    mask: Bool[Array, "B T T"],
-) -> Float[Array, "B T H P"]:
-    """Grouped-query attention (Ainslie et al. 2023); head h uses key head h // G; softmax in float32."""
-    B, T, H, P = query.shape
-    K = key.shape[2]
-    grouped = query.reshape(B, T, K, H // K, P)
-    scores = jnp.einsum("btkgp,bskp->bkgts", grouped, key, preferred_element_type=jnp.float32)
-    scores = jnp.where(mask[:, None, None], scores * P**-0.5, jnp.finfo(jnp.float32).min)  # [B, K, G, T, T]
-    weights = jax.nn.softmax(scores, axis=-1).astype(value.dtype)
-    return jnp.einsum("bkgts,bskp->btkgp", weights, value).reshape(B, T, H, P)
+    def whole(next_getter: Callable[[jax.Array], jax.Array], shard: jax.Array, _: Any) -> jax.Array:
+        return next_getter(gather(layout, shard, tuple(shape), dtype))
+
+    with hk.custom_getter(whole):
+        return hk.get_parameter(name, shape, init=init)
 
 
 @dataclasses.dataclass
@@ -93,12 +105,13 @@ class Block(hk.Module):
     rope: Rope  # Rotary settings.
     norm_epsilon: float  # Added to the mean square.
     initializer_scale: float  # Standard deviation of the matrices at the start.
+    layout: Layout = SINGLE  # How heads and MLP are split over devices; H, K and F are this device's part.
     name: str | None = None  # Optional identifier for the module.
 
     def __call__(
         self,
         x: Float[Array, "B T D"],
-        mask: Bool[Array, "B T T"],
+        attend: Attend,
     ) -> Float[Array, "B T D"]:
         """Return the residual stream after this block."""
         B, T, D = x.shape
@@ -107,21 +120,23 @@ class Block(hk.Module):
 
         def project(name: str, inputs: jax.Array, outputs: int) -> jax.Array:
             init = hk.initializers.RandomNormal(self.initializer_scale)
-            matrix = hk.get_parameter(name, [inputs.shape[-1], outputs], init=init)
-            return inputs @ matrix.astype(inputs.dtype)
+            return inputs @ weight(name, [inputs.shape[-1], outputs], init, self.layout, inputs.dtype.name)
 
         def norm(name: str) -> jax.Array:
             return rms_norm(x, hk.get_parameter(name, [D], init=jnp.ones), self.norm_epsilon)
 
-        h = norm("attention_norm")
+        h = enter(self.layout, norm("attention_norm"))
         query = rotate(project("query", h, H * P).reshape(B, T, H, P), cosine, sine)
         key = rotate(project("key", h, K * P).reshape(B, T, K, P), cosine, sine)
         value = project("value", h, K * P).reshape(B, T, K, P)
-        x = x + project("output", attend(query, key, value, mask).reshape(B, T, H * P), D)
+        query, key, value = map(checkpoint_name, (query, key, value), ("query", "key", "value"))
+        attention = checkpoint_name(attend(query, key, value), SAVED).reshape(B, T, H * P)
+        x = checkpoint_name(x + leave(self.layout, project("output", attention, D)), "middle")
 
-        h = norm("mlp_norm")
-        gated = jax.nn.silu(project("gate", h, F)) * project("up", h, F)  # SwiGLU (Shazeer 2020)
-        return x + project("down", gated, D)
+        h = enter(self.layout, norm("mlp_norm"))
+        gate = checkpoint_name(project("gate", h, F), "gate")
+        up = checkpoint_name(project("up", h, F), "up")
+        return x + leave(self.layout, project("down", jax.nn.silu(gate) * up, D))  # SwiGLU (Shazeer 2020)
 
 
 @dataclasses.dataclass
@@ -138,34 +153,42 @@ class Llama(hk.Module):
         segment_ids: Int[Array, "B T"],
     ) -> Output:
         """Return hidden states for each position, which see only their own document up to there."""
-        a = self.architecture
+        a, run = self.architecture, self.execution
+        layout = run.layout
         init = hk.initializers.RandomNormal(a.initializer_scale)
-        embedding = hk.get_parameter("embedding", [a.vocabulary_size, a.model_size], init=init)
-        x = jnp.take(embedding, tokens, axis=0).astype(self.execution.compute_dtype)  # [B, T, D]
-        mask = attention_mask(segment_ids)
+        mesh = MeshShape(1, layout.fsdp, layout.tensor)
+
+        def table(name: str) -> jax.Array:
+            return hk.get_parameter(
+                name, shard_shape(name, (a.vocabulary_size, a.model_size), mesh), init=init
+            )
+
+        embedding = table("embedding")
+        x = look_up(layout, embedding, tokens, a.model_size, run.compute_dtype)  # [B, T, D]
+        attend = make_attend(run.attention, segment_ids)
 
         def block(name: str) -> Block:
             return Block(
-                a.heads,
-                a.kv_heads,
+                a.heads // layout.tensor,
+                a.kv_heads // layout.tensor,
                 a.head_size,
-                a.mlp_size,
+                a.mlp_size // layout.tensor,
                 a.rope,
                 a.norm_epsilon,
                 a.initializer_scale,
+                layout,
                 name=name,
             )
 
-        if self.execution.layer_loop is LayerLoop.STACKED:
-            x = hk.experimental.layer_stack(a.layers)(lambda x: block("layer")(x, mask))(x)
+        if run.layer_loop is LayerLoop.STACKED:
+            layer = recompute(run.remat, hk.remat, lambda x: block("layer")(x, attend))
+            x = hk.experimental.layer_stack(a.layers)(lambda x: layer(x))(x)
         else:
             for index in range(a.layers):
-                x = block(f"layer_{index}")(x, mask)
+                x = recompute(run.remat, hk.remat, lambda x, i=index: block(f"layer_{i}")(x, attend))(x)
 
         hidden = rms_norm(x, hk.get_parameter("final_norm", [a.model_size], init=jnp.ones), a.norm_epsilon)
-        if a.tied_embeddings:
-            return Output(hidden, embedding)
-        return Output(hidden, hk.get_parameter("head", [a.vocabulary_size, a.model_size], init=init))
+        return Output(hidden, embedding if a.tied_embeddings else table("head"))
 
 
 def build(architecture: Architecture, execution: Execution) -> hk.Transformed:

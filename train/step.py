@@ -1,8 +1,11 @@
 """One training step: two pure functions, ``init`` and ``update``.
 
 Glossary of shapes:
-- B: batch size.
+- B: batch size; inside ``shard_map``, the rows of one device.
 - T: sequence length.
+
+On several devices only the gradients are computed inside ``shard_map``; the optimizer works leaf by leaf on whatever part of
+each leaf a device has.
 """
 
 from __future__ import annotations
@@ -15,10 +18,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.sharding import Mesh, PartitionSpec
 
+from tootsie.train.collectives import SINGLE, Layout
 from tootsie.train.ema import update_ema
-from tootsie.train.loss import cross_entropy, scored_targets
+from tootsie.train.loss import BLOCK, TokenSums, cross_entropy, scored_targets
+from tootsie.train.mesh import ROW_AXES, MeshShape
 from tootsie.train.optimizer import StepSettings, adamw, global_norm
+from tootsie.train.sharding import ROWS, check_batch, partition_tree, shape_of, shardings
 
 
 class TrainingState(NamedTuple):
@@ -50,10 +57,32 @@ class StepMetrics(NamedTuple):
 _ANY_SETTINGS = StepSettings(0.0, 0.0, 0.0, 0.0, 1.0, 0.9, 0.95, 1e-8)
 
 
-def make_init(model: hk.Transformed, average: bool) -> Callable[[jax.Array], TrainingState]:
-    """Return the compiled function from a random key to the state before the first step."""
+class Split(NamedTuple):
+    """How a step is divided over devices and time; the default is one device, all rows at once."""
 
-    @jax.jit
+    mesh: Mesh | None = None  # Devices; None is one, without any sharding.
+    layout: Layout = SINGLE  # The part of the mesh that the model knows.
+    rows_per_device: int | None = (
+        None  # Most rows that a device computes at a time; the others follow. None: all.
+    )
+    loss_block: int = BLOCK  # Tokens whose logits exist at one time.
+
+
+ONE_DEVICE = Split()
+"""No mesh, no accumulation."""
+
+
+def make_init(
+    model: hk.Transformed, average: bool, mesh: Mesh | None = None
+) -> Callable[[jax.Array], TrainingState]:
+    """Return the compiled function from a random key to the state before the first step.
+
+    Args:
+      model: of whole parameters (not of a layout), whatever the mesh: the values are the same on any mesh.
+      average: whether the state has averaged weights.
+      mesh: devices to spread the state over.
+    """
+
     def init(rng: jax.Array) -> TrainingState:
         tokens = jnp.zeros((1, 8), jnp.int32)
         params = model.init(rng, tokens, tokens)
@@ -62,27 +91,25 @@ def make_init(model: hk.Transformed, average: bool) -> Callable[[jax.Array], Tra
             params, adamw(_ANY_SETTINGS).init(params), jax.tree.map(jnp.copy, params) if average else None
         )
 
-    return init
+    if mesh is None:
+        return jax.jit(init)
+    shapes = jax.eval_shape(init, jax.random.key(0))
+    return jax.jit(init, out_shardings=shardings(shapes, mesh))
 
 
 def make_update(
-    model: hk.Transformed, bos_id: int | None
+    model: hk.Transformed, bos_id: int | None, split: Split = ONE_DEVICE
 ) -> Callable[[TrainingState, Rows, StepSettings], tuple[TrainingState, StepMetrics]]:
-    """Return the compiled step. It is compiled again only for another batch shape; the old state is donated."""
+    """Return the compiled step. It is compiled again only for another batch shape; the old state is donated.
 
-    def objective(params: Any, rows: Rows, z_weight: jax.Array) -> tuple[jax.Array, Any]:
-        output = model.apply(params, rows.tokens, rows.segment_ids)
-        targets, scored = scored_targets(rows.tokens, rows.loss_mask, bos_id)
-        D = output.hidden.shape[-1]
-        sums = cross_entropy(
-            output.hidden.reshape(-1, D), output.head, targets.reshape(-1), scored.reshape(-1), z_weight
-        )
-        count = jnp.sum(scored)
-        return sums.objective / jnp.maximum(count, 1), (sums, count)
+    Args:
+      model: built with ``split.layout``.
+      bos_id: the token that begins every document and is not scored, or ``None``.
+      split: devices and accumulation. The loss is the sum over all scored tokens ÷ their number, however split.
+    """
 
     def update(state: TrainingState, rows: Rows, settings: StepSettings) -> tuple[TrainingState, StepMetrics]:
-        gradient = jax.grad(objective, has_aux=True)
-        gradients, (sums, count) = gradient(state.params, rows, settings.z_loss)
+        gradients, sums, count = gradient(state.params, rows, settings.z_loss)
         updates, opt_state = adamw(settings).update(gradients, state.opt_state, state.params)
         params = optax.apply_updates(state.params, updates)
         ema = None if state.ema is None else update_ema(state.ema, params, settings.ema_beta)
@@ -94,9 +121,97 @@ def make_update(
             param_norm=global_norm(params),
             scored=count,
         )
-        return TrainingState(params, opt_state, ema), metrics
+        new = TrainingState(params, opt_state, ema)
+        return (new if split.mesh is None else _keep_split(new, split.mesh)), metrics
 
+    gradient = make_gradient(model, bos_id, split)
     return jax.jit(update, donate_argnums=0)
+
+
+def make_gradient(
+    model: hk.Transformed, bos_id: int | None, split: Split = ONE_DEVICE
+) -> Callable[[Any, Rows, jax.Array], tuple[Any, TokenSums, jax.Array]]:
+    """Return the function from weights, rows and the z-loss weight to gradients, sums over tokens and scored tokens."""
+
+    def local(params: Any, rows: Rows, z_weight: jax.Array) -> tuple[Any, TokenSums, jax.Array]:
+        targets, scored = scored_targets(rows.tokens, rows.loss_mask, bos_id)
+        count = jnp.sum(scored)
+        if split.mesh is not None:
+            count = jax.lax.psum(count, ROW_AXES)
+        parts = microbatches(rows.tokens.shape[0], split.rows_per_device)
+
+        def objective(params: Any, part: Any) -> tuple[jax.Array, TokenSums]:
+            tokens, segment_ids, targets, scored = part
+            output = model.apply(params, tokens, segment_ids)
+            D = output.hidden.shape[-1]
+            sums = cross_entropy(
+                output.hidden.reshape(-1, D),
+                output.head,
+                targets.reshape(-1),
+                scored.reshape(-1),
+                z_weight,
+                split.loss_block,
+                split.layout,
+            )
+            return sums.objective / jnp.maximum(
+                count, 1
+            ), sums  # the number of all tokens, not of this part's
+
+        def add(total: Any, part: Any) -> tuple[Any, None]:
+            return jax.tree.map(jnp.add, total, jax.grad(objective, has_aux=True)(params, part)), None
+
+        given = (rows.tokens, rows.segment_ids, targets, scored)
+        if parts == 1:
+            gradients, sums = jax.grad(objective, has_aux=True)(params, given)
+        else:
+            given = jax.tree.map(lambda x: x.reshape(parts, -1, *x.shape[1:]), given)
+            nothing = (jax.tree.map(jnp.zeros_like, params), TokenSums(*[jnp.float32(0)] * 3))
+            (gradients, sums), _ = jax.lax.scan(add, nothing, given)
+        return gradients, sums, count
+
+    if split.mesh is None:
+        return local
+    mesh = split.mesh
+
+    def sharded(params: Any, rows: Rows, z_weight: jax.Array) -> tuple[Any, TokenSums, jax.Array]:
+        check_batch(rows.tokens.shape[0], shape_of(mesh))
+        specs = partition_tree(params, shape_of(mesh))
+
+        def summed(params: Any, rows: Rows, z_weight: jax.Array) -> tuple[Any, TokenSums, jax.Array]:
+            gradients, sums, count = local(params, rows, z_weight)
+            return _sum_over_rows(gradients, specs, shape_of(mesh)), jax.lax.psum(sums, ROW_AXES), count
+
+        return jax.shard_map(
+            summed,
+            mesh=mesh,
+            in_specs=(specs, ROWS, PartitionSpec()),
+            out_specs=(specs, PartitionSpec(), PartitionSpec()),
+            check_vma=False,  # every collective has its own gradient rule
+        )(params, rows, z_weight)
+
+    return sharded
+
+
+def microbatches(rows: int, at_most: int | None) -> int:
+    """Return into how many equal parts ``rows`` are divided so that none has more than ``at_most``."""
+    if at_most is None:
+        return 1
+    return next(parts for parts in range(1, rows + 1) if rows % parts == 0 and rows // parts <= at_most)
+
+
+def _sum_over_rows(gradients: Any, specs: Any, mesh: MeshShape) -> Any:
+    """Sum over replicas, and over ``fsdp`` what is not split there: what is split was summed when it was scattered."""
+
+    def total(leaf: jax.Array, spec: PartitionSpec) -> jax.Array:
+        split = {axis for axes in spec for axis in ((axes,) if isinstance(axes, str) else axes or ())}
+        axes = tuple(axis for axis in ROW_AXES if getattr(mesh, axis) > 1 and axis not in split)
+        return jax.lax.psum(leaf, axes) if axes else leaf
+
+    return jax.tree.map(total, gradients, specs)
+
+
+def _keep_split(state: TrainingState, mesh: Mesh) -> TrainingState:
+    return jax.tree.map(jax.lax.with_sharding_constraint, state, shardings(state, mesh))
 
 
 def parameter_total(params: Any) -> int:

@@ -14,7 +14,8 @@ import pytest
 
 # Before the modules are imported for the first time: every shape annotation is checked at run time in these tests.
 jaxtyping.install_import_hook(
-    ["tootsie.train.model", "tootsie.train.loss", "tootsie.train.rope"], "beartype.beartype"
+    ["tootsie.train.attention", "tootsie.train.model", "tootsie.train.loss", "tootsie.train.rope"],
+    "beartype.beartype",
 )
 
 from pydantic import BaseModel  # noqa: E402

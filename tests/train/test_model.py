@@ -14,7 +14,7 @@ import pytest
 
 from tootsie.train.architecture import Architecture
 from tootsie.train.export import read_export
-from tootsie.train.model import Execution, LayerLoop, attend, attention_mask, build, rms_norm
+from tootsie.train.model import Execution, LayerLoop, build, rms_norm
 
 FLOAT32 = Execution("float32", LayerLoop.UNROLLED)
 
@@ -107,22 +107,6 @@ def test_rms_norm_is_the_formula() -> None:
     x = jnp.asarray([[3.0, 4.0]])
     expected = np.array([[3.0, 4.0]]) / np.sqrt(12.5 + 1e-5) * np.array([1.0, 2.0])
     np.testing.assert_allclose(rms_norm(x, jnp.asarray([1.0, 2.0]), 1e-5), expected, rtol=1e-6)
-
-
-def test_attention_equals_a_loop_over_heads_and_positions() -> None:
-    rng = np.random.default_rng(0)
-    query, key, value = (rng.normal(size=(1, 5, heads, 4)).astype(np.float32) for heads in (4, 2, 2))
-    segments = np.array([[1, 1, 2, 2, 2]], np.int32)
-    found = attend(
-        jnp.asarray(query), jnp.asarray(key), jnp.asarray(value), attention_mask(jnp.asarray(segments))
-    )
-    for head in range(4):
-        for at in range(5):
-            seen = [k for k in range(at + 1) if segments[0, k] == segments[0, at]]
-            scores = np.array([query[0, at, head] @ key[0, k, head // 2] / 2 for k in seen])
-            weights = np.exp(scores) / np.exp(scores).sum()
-            expected = weights @ value[0, seen, head // 2]
-            np.testing.assert_allclose(found[0, at, head], expected, atol=1e-6)
 
 
 def test_shapes_are_checked_in_these_tests() -> None:

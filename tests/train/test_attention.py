@@ -1,0 +1,87 @@
+"""Attention: every backend against the definition, and what is said where one can't run."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tootsie.datasets.errors import SpecError
+from tootsie.train import attention
+from tootsie.train.attention import AttentionBackend, attend, attention_mask, choose, make_attend
+
+
+def test_attention_equals_a_loop_over_heads_and_positions() -> None:
+    rng = np.random.default_rng(0)
+    query, key, value = (rng.normal(size=(1, 5, heads, 4)).astype(np.float32) for heads in (4, 2, 2))
+    segments = np.array([[1, 1, 2, 2, 2]], np.int32)
+    found = attend(
+        jnp.asarray(query), jnp.asarray(key), jnp.asarray(value), attention_mask(jnp.asarray(segments))
+    )
+    for head in range(4):
+        for at in range(5):
+            seen = [k for k in range(at + 1) if segments[0, k] == segments[0, at]]
+            scores = np.array([query[0, at, head] @ key[0, k, head // 2] / 2 for k in seen])
+            weights = np.exp(scores) / np.exp(scores).sum()
+            expected = weights @ value[0, seen, head // 2]
+            np.testing.assert_allclose(found[0, at, head], expected, atol=1e-6)
+
+
+def case(length: int = 256) -> tuple[jax.Array, ...]:
+    rng = np.random.default_rng(1)
+    query, key, value = (rng.normal(size=(2, length, heads, 128)) for heads in (4, 2, 2))
+    segments = 1 + np.cumsum(rng.random((2, length)) < 0.03, axis=1)
+    return (*(jnp.asarray(x, jnp.float32) for x in (query, key, value)), jnp.asarray(segments, jnp.int32))
+
+
+def test_splash_computes_the_reference_and_its_gradient() -> None:
+    """The kernel of the TPU, run here by Pallas's interpreter."""
+    *inputs, segments = case()
+    reference = make_attend(AttentionBackend.REFERENCE, segments)
+    weights = jnp.asarray(np.random.default_rng(2).normal(size=inputs[0].shape), jnp.float32)
+
+    def total(attend: object) -> object:
+        return jax.value_and_grad(lambda *x: jnp.sum(weights * attend(*x)), argnums=(0, 1, 2))(*inputs)
+
+    found = total(lambda *x: attention._splash(*x, segments, interpret=True))
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(total(reference)), strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-3)
+
+
+def test_reference_is_float32_whatever_comes_in() -> None:
+    *inputs, segments = case(64)
+    narrow = [x.astype(jnp.bfloat16) for x in inputs]
+    found = make_attend(AttentionBackend.REFERENCE, segments)(*narrow)
+    exact = make_attend(AttentionBackend.XLA, segments)(*(x.astype(jnp.float32) for x in narrow))
+    assert found.dtype == jnp.bfloat16
+    np.testing.assert_array_equal(found, exact.astype(jnp.bfloat16))
+
+
+def test_a_backend_that_cannot_run_is_refused_with_the_reason() -> None:
+    for asked, platform, length, head, dtype, reason in (
+        ("splash", "cpu", 4096, 128, "bfloat16", "TPU kernel, the devices are 'cpu'"),
+        ("splash", "tpu", 4000, 128, "bfloat16", "multiple of 128 tokens, not 4000"),
+        ("auto", "tpu", 100, 128, "bfloat16", "multiple of 128 tokens, not 100"),
+        ("cudnn", "cpu", 4096, 128, "bfloat16", "NVIDIA GPU"),
+        ("auto", "gpu", 4096, 128, "float32", "compute_dtype bfloat16, not float32"),
+        ("auto", "gpu", 4096, 12, "bfloat16", "multiple of 8"),
+    ):
+        with pytest.raises(SpecError, match=reason) as raised:
+            choose(asked, False, platform, length, head, dtype, lambda line: None)
+        assert "fallback: true" in str(raised.value)
+        said: list[str] = []
+        assert choose(asked, True, platform, length, head, dtype, said.append) is AttentionBackend.XLA
+        assert said[0].startswith("attention: xla, because")
+        assert reason.split(",")[0] in said[0]
+
+
+def test_the_preferred_backend_is_told() -> None:
+    for platform, wanted in (("cpu", "xla"), ("tpu", "splash"), ("gpu", "cudnn")):
+        said: list[str] = []
+        assert choose("auto", False, platform, 4096, 128, "bfloat16", said.append).value == wanted
+        assert said == [f"attention: {wanted}"]
+
+
+def test_blocks_of_the_kernel_divide_the_row() -> None:
+    assert [attention.splash_block(n) for n in (128, 384, 512, 640, 4096)] == [128, 384, 512, 128, 512]

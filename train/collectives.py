@@ -1,0 +1,146 @@
+"""What crosses between devices inside a step, each with the gradient that goes the other way.
+
+The functions run inside ``shard_map`` over the mesh (:mod:`tootsie.train.mesh`), or outside of it on a single device, where
+each of them is nothing but the cast it contains. Nothing else in the step communicates, so its traffic can be counted from
+here: per layer one gather of the weights forward, one more backward where they are recomputed, one scatter of the gradients.
+
+Glossary of shapes:
+- B: rows of this device. T: sequence length. D: model size. V: vocabulary size.
+- "shard": this device's part of an array, shorter along the dimensions that are split.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from tootsie.train.mesh import FSDP, TENSOR
+
+
+class Layout(NamedTuple):
+    """How a model's parameters are split: the part of the mesh that the model must know."""
+
+    fsdp: int = 1  # Devices that a weight is gathered from.
+    tensor: int = 1  # Devices that share heads, MLP and vocabulary.
+    reduce_dtype: str = "float32"  # Dtype in which the devices' gradients are summed.
+
+    def shard_rank(self) -> jax.Array | int:
+        """Index of this device along ``tensor``."""
+        return jax.lax.axis_index(TENSOR) if self.tensor > 1 else 0
+
+    def sum_over_tensor(self, x: Any) -> Any:
+        """Sum over the devices that share a layer; without a gradient rule of its own."""
+        return jax.lax.psum(x, TENSOR) if self.tensor > 1 else x
+
+    def max_over_tensor(self, x: jax.Array) -> jax.Array:
+        """Maximum over the devices that share a layer."""
+        return jax.lax.pmax(x, TENSOR) if self.tensor > 1 else x
+
+    def gathered(self, shard: jax.Array, length: int, dimension: int, dtype: Any) -> jax.Array:
+        """Cast, then gather along ``dimension`` where the shard is shorter there than ``length``; no gradient rule."""
+        cast = shard.astype(dtype)
+        if shard.shape[dimension] == length:
+            return cast
+        return jax.lax.all_gather(cast, FSDP, axis=dimension, tiled=True)
+
+    def scattered(self, gradient: jax.Array, length: int, dimension: int) -> jax.Array:
+        """Sum a whole weight's gradient over ``fsdp``; keep this device's part of ``length``, float32."""
+        if gradient.shape[dimension] == length:
+            return gradient.astype(jnp.float32)
+        summed = jax.lax.psum_scatter(
+            gradient.astype(self.reduce_dtype), FSDP, scatter_dimension=dimension, tiled=True
+        )
+        return summed.astype(jnp.float32)
+
+
+SINGLE = Layout()
+"""One device: nothing is split."""
+
+
+def split_dimension(shard: tuple[int, ...], whole: tuple[int, ...]) -> int:
+    """Return the dimension in which a shard is shorter; 0 where none is."""
+    return next((i for i, (part, all_) in enumerate(zip(shard, whole, strict=True)) if part != all_), 0)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 2, 3))
+def gather(layout: Layout, shard: jax.Array, whole: tuple[int, ...], dtype: str) -> jax.Array:
+    """Return the whole weight in ``dtype`` from float32 shards; its gradient is summed over devices and split again."""
+    dimension = split_dimension(shard.shape, whole)
+    return layout.gathered(shard, whole[dimension], dimension, dtype)
+
+
+def _gather_forward(
+    layout: Layout, shard: jax.Array, whole: tuple[int, ...], dtype: str
+) -> tuple[jax.Array, tuple[int, ...]]:
+    return gather(layout, shard, whole, dtype), shard.shape
+
+
+def _gather_backward(
+    layout: Layout, whole: tuple[int, ...], dtype: str, shape: tuple[int, ...], gradient: jax.Array
+) -> tuple[jax.Array]:
+    dimension = split_dimension(shape, whole)
+    return (layout.scattered(gradient, shape[dimension], dimension),)
+
+
+gather.defvjp(_gather_forward, _gather_backward)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def enter(layout: Layout, x: jax.Array) -> jax.Array:
+    """Pass ``x`` to the devices that share what follows; their gradients are summed (Shoeybi et al. 2019, ``f``)."""
+    return x
+
+
+enter.defvjp(lambda layout, x: (x, None), lambda layout, _, gradient: (layout.sum_over_tensor(gradient),))
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def leave(layout: Layout, x: jax.Array) -> jax.Array:
+    """Sum the parts that the devices sharing a layer computed; the gradient passes as it is (ibid., ``g``)."""
+    return layout.sum_over_tensor(x)
+
+
+leave.defvjp(lambda layout, x: (leave(layout, x), None), lambda layout, _, gradient: (gradient,))
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 3, 4))
+def look_up(layout: Layout, table: jax.Array, tokens: jax.Array, size: int, dtype: str) -> jax.Array:
+    """Return the embeddings of ``tokens`` [B, T] as ``[B, T, size]`` from this device's shard of the table [V, D].
+
+    The gradient of the table is summed in float32: a common token has thousands of terms.
+    """
+    whole = layout.gathered(table, size, 1, dtype) if table.shape[1] != size else table
+    local, inside = own_rows(layout, table.shape[0], tokens)
+    found = jnp.take(whole, local, axis=0).astype(dtype)
+    if layout.tensor == 1:
+        return found
+    return layout.sum_over_tensor(jnp.where(inside[..., None], found, 0))
+
+
+def own_rows(layout: Layout, rows: int, tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Row of each token in this device's part of the vocabulary, and whether it is there at all."""
+    if layout.tensor == 1:
+        return tokens, jnp.ones_like(tokens, bool)
+    local = tokens - layout.shard_rank() * rows
+    inside = (local >= 0) & (local < rows)
+    return jnp.where(inside, local, 0), inside
+
+
+def _look_up_forward(layout: Layout, table: jax.Array, tokens: jax.Array, size: int, dtype: str) -> Any:
+    return look_up(layout, table, tokens, size, dtype), (table, tokens)
+
+
+def _look_up_backward(layout: Layout, size: int, dtype: str, saved: Any, gradient: jax.Array) -> Any:
+    table, tokens = saved
+    local, inside = own_rows(layout, table.shape[0], tokens)
+    wide = gradient.astype(jnp.float32)
+    if layout.tensor > 1:
+        wide = jnp.where(inside[..., None], wide, 0)
+    whole = jnp.zeros((table.shape[0], size), jnp.float32).at[local].add(wide)
+    return layout.scattered(whole, table.shape[1], 1), None
+
+
+look_up.defvjp(_look_up_forward, _look_up_backward)
