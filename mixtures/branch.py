@@ -7,8 +7,9 @@ import re
 from fractions import Fraction
 
 from tootsie.datasets.yaml_source import Path, YamlSource
+from tootsie.mixtures.block_shuffle import how
 from tootsie.mixtures.duration import Unit, parse_duration
-from tootsie.mixtures.measured import Measured
+from tootsie.mixtures.measured import Measured, planned_shuffle
 from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Branch, Plan, PlanPhase
 from tootsie.mixtures.shares import add_owed
@@ -115,6 +116,14 @@ def check_base(spec: Spec, source: YamlSource, base: Plan, measured: dict[str, M
                 f"(ledger {known.identity[:12]}, then {dataset.ledger_sha256[:12]})",
                 at,
                 remedy="Give the new cache another name",
+            )
+        shuffle = planned_shuffle(dataset.name, spec, measured[dataset.name])
+        if shuffle != dataset.shuffle:
+            raise source.error(
+                f"the plan that it branches off shuffles {dataset.name!r} {how(dataset.shuffle)}",
+                ("datasets", dataset.name, "shuffle"),
+                how(shuffle),
+                "A branch keeps it: an epoch that has begun cannot be shuffled anew. Leave the line out",
             )
 
 

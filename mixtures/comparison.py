@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tootsie.datasets.errors import ArtefactError
+from tootsie.mixtures.block_shuffle import how
 from tootsie.mixtures.changes import list_changes
 from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Plan, PlanPhase
@@ -100,6 +101,7 @@ def _settings_difference(before: Plan, after: Plan, steps: int) -> Difference | 
 
 def _draw_difference(before: Plan, after: Plan, steps: int) -> Difference | None:
     orders = Order(before), Order(after)
+    shuffles = [{dataset.name: dataset.shuffle for dataset in plan.datasets} for plan in (before, after)]
     caches = [{dataset.name: dataset.ledger_sha256 for dataset in plan.datasets} for plan in (before, after)]
     for first, end, one, other in _stretches(before, after, steps):
         start = one.start + (first - one.first_step) * one.batch_size
@@ -108,7 +110,8 @@ def _draw_difference(before: Plan, after: Plan, steps: int) -> Difference | None
             getattr(one, key) == getattr(other, key) for key in ("start", "length", "sequences", "carried")
         ) and before.lengths.begun_in(one) == after.lengths.begun_in(other)
         swapped = [name for name in one.sequences if caches[0][name] != caches[1].get(name, caches[0][name])]
-        if alike and not swapped:
+        reshuffled = [name for name in one.sequences if shuffles[0][name] != shuffles[1].get(name)]
+        if alike and not swapped and not reshuffled:
             continue
         for position in range(start, stop, _CHUNK):
             positions = np.arange(position, min(position + _CHUNK, stop))
@@ -127,7 +130,10 @@ def _draw_difference(before: Plan, after: Plan, steps: int) -> Difference | None
                     for draw, name in zip(draws, names, strict=True)
                 ]
                 step = first + (position + at - start) // one.batch_size
-                return Difference(position + at, step, f"{what[0]} and {what[1]}")
+                mine = str(names[0][at]).partition(" ")[0]
+                why = f" ({mine} is shuffled {how(shuffles[0][mine])}, and {how(shuffles[1].get(mine))})"
+                shown = why if names[0][at] == names[1][at] and mine in reshuffled else ""
+                return Difference(position + at, step, f"{what[0]} and {what[1]}{shown}")
     return None
 
 
@@ -159,11 +165,13 @@ def compare(before: Plan, after: Plan) -> dict[str, Any]:
             "same_cache": name in sizes[0]
             and name in sizes[1]
             and sizes[0][name].ledger_sha256 == sizes[1][name].ledger_sha256,
+            "shuffle": [None if name not in part else how(part[name].shuffle) for part in sizes],
         }
         for name in {**sizes[0], **sizes[1]}
         if name not in sizes[0]
         or name not in sizes[1]
         or sizes[0][name].ledger_sha256 != sizes[1][name].ledger_sha256
+        or sizes[0][name].shuffle != sizes[1][name].shuffle
     ]
     phases = [{phase.name: phase for phase in plan.phases} for plan in (before, after)]
     changed: list[dict[str, Any]] = []
@@ -215,7 +223,11 @@ def print_comparison(result: dict[str, Any]) -> None:
         print("steps: {:,} → {:,}".format(*result["total_steps"]))
     for entry in result["datasets"]:
         sizes = ["absent" if tokens is None else f"{tokens:,} tokens" for tokens in entry["tokens"]]
-        print(f"dataset {entry['dataset']}: {sizes[0]} → {sizes[1]}")
+        shuffles = entry["shuffle"]
+        if None not in shuffles and shuffles[0] != shuffles[1]:
+            print(f"dataset {entry['dataset']}: shuffled {shuffles[0]} → {shuffles[1]}")
+        if not entry["same_cache"]:
+            print(f"dataset {entry['dataset']}: {sizes[0]} → {sizes[1]}")
     for entry in result["phases"]:
         if "only_in" in entry:
             print(f"phase {entry['phase']}: only in the {entry['only_in']} plan")

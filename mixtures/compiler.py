@@ -14,7 +14,7 @@ from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.branch import branch_record, branch_step, check_base, drawn_by, owed_after, past
 from tootsie.mixtures.changes import INHERITED, list_changes
 from tootsie.mixtures.duration import Duration, Unit
-from tootsie.mixtures.measured import Measured, check_caches, check_long_enough, measure, plan_dataset
+from tootsie.mixtures.measured import Measured, check_caches, check_long_enough, measure, plan_datasets
 from tootsie.mixtures.plan import (
     FORMAT,
     FORMAT_OF_LENGTHS,
@@ -138,19 +138,18 @@ def compile_spec(
     unused = [name for name in kept if name not in used]
     if unused:
         compiler.notes.append(f"no phase draws from {', '.join(unused)}")
-    compiler.notes += [
-        f"{name}: {cache.remark}" for name, cache in caches.items() if cache.remark is not None
-    ]
+    datasets = plan_datasets(kept, spec, caches, compiler.notes)
     tokenizer = next((cache.tokenizer for cache in caches.values() if cache.tokenizer is not None), None)
     several = spec.span_length is not None or any(phase.sequence_length for phase in compiler.phases)
+    in_blocks = any(dataset.shuffle is not None for dataset in datasets)
     return Plan(
-        format=FORMAT_OF_LENGTHS if several else FORMAT,
+        format=FORMAT_OF_LENGTHS if several or in_blocks else FORMAT,
         name=spec.name,
         seed=spec.seed,
         sequence_length=spec.sequence_length,
         span_length=spec.span_length,
         tokenizer=tokenizer,
-        datasets=tuple(plan_dataset(name, spec, caches[name]) for name in kept),
+        datasets=datasets,
         phases=tuple(compiler.phases),
         changes=tuple(compiler.changes),
         branch=branch,

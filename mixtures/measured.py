@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from tootsie.datasets import storage
 from tootsie.datasets.card import Card, Size, load_card
 from tootsie.datasets.errors import UserError
 from tootsie.datasets.yaml_source import Path, YamlSource
+from tootsie.mixtures.block_shuffle import BlockShuffle
 from tootsie.mixtures.duration import Unit
 from tootsie.mixtures.plan import Evidence, PlanDataset
 from tootsie.mixtures.spec import Spec
@@ -175,6 +178,19 @@ def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, Measured])
                 shown,
                 f"Leave the dataset out, or use shorter {piece}s",
             )
+        try:
+            planned_shuffle(name, spec, ledger)
+        except ValueError as error:
+            place: Path = ("datasets", name, "shuffle") if dataset.shuffle is not None else ("shuffle",)
+            block = (dataset.shuffle or spec.shuffle).block
+            raise source.error(
+                str(error), place, block.text if block else None, "See docs/mixtures.md"
+            ) from None
+        try:
+            planned_shuffle(name, spec, ledger)
+        except ValueError as error:
+            place: Path = ("datasets", name, "shuffle") if dataset.shuffle is not None else ("shuffle",)
+            raise source.error(str(error), place, remedy="See docs/mixtures.md, Shuffling") from None
         claim = dataset.tokens
         if claim is not None:
             if claim.unit is not Unit.TOKENS:
@@ -218,6 +234,30 @@ def check_long_enough(
         )
 
 
+def planned_shuffle(name: str, spec: Spec, cache: Measured) -> BlockShuffle | None:
+    """Return how a dataset is shuffled.
+
+    Raises:
+      ValueError: the size of its blocks cannot be used.
+    """
+    id_bytes = None if cache.tokenizer is None else np.dtype(cache.tokenizer.dtype).itemsize
+    chosen = spec.datasets[name].shuffle or spec.shuffle
+    return None if chosen is None else chosen.planned(spec.span, id_bytes)
+
+
+def plan_datasets(
+    names: Iterable[str], spec: Spec, caches: Mapping[str, Measured], notes: list[str]
+) -> tuple[PlanDataset, ...]:
+    """Return datasets as the plan states them; adds to ``notes`` the sizes that nobody measured, and the shuffles in blocks."""
+    notes += [f"{name}: {cache.remark}" for name, cache in caches.items() if cache.remark is not None]
+    datasets = tuple(plan_dataset(name, spec, caches[name]) for name in names)
+    for dataset in datasets:
+        if dataset.shuffle is not None:
+            held = dataset.shuffle.block * dataset.shuffle.group
+            notes.append(f"{dataset.name}: shuffled in {dataset.shuffle}: {held:,} windows mix")
+    return datasets
+
+
 def plan_dataset(name: str, spec: Spec, cache: Measured) -> PlanDataset:
     """Return a dataset as the plan states it."""
     windows, tail = divmod(cache.tokens, spec.span)
@@ -240,4 +280,5 @@ def plan_dataset(name: str, spec: Spec, cache: Measured) -> PlanDataset:
         tail_tokens=tail,
         max_epochs=None if cap is None else str(cap),
         groups=tuple(groups),
+        shuffle=planned_shuffle(name, spec, cache),
     )

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tootsie.datasets.errors import ArtefactError
+from tootsie.mixtures.block_shuffle import Shuffle, epoch_shuffle, permute_each
 from tootsie.mixtures.phase_order import PhaseOrder, grouped
 from tootsie.mixtures.plan import Plan, PlanPhase
-from tootsie.mixtures.shuffle import Permutation, permutation, permute
 from tootsie.mixtures.tape import Tape
 
 STRETCH_FROM = 2**14
@@ -209,10 +209,12 @@ class Order:
                     draws.epoch[at] = passes
                 done += len(rows)
 
-    def shuffle(self, tape: Tape, dataset: int, epoch: int) -> Permutation:
+    def shuffle(self, tape: Tape, dataset: int, epoch: int) -> Shuffle:
         """Return the order of a dataset's spans in one epoch of a tape."""
         given = self.plan.datasets[dataset]
-        return permutation(tape.spans(given.tokens), self.plan.seed, tape.key(given.name), epoch)
+        return epoch_shuffle(
+            tape.spans(given.tokens), self.plan.seed, tape.key(given.name), epoch, given.shuffle
+        )
 
     def _shuffled(self, tape: Tape, dataset: np.ndarray, epoch: np.ndarray, row: np.ndarray) -> np.ndarray:
         """Return the windows at places of the tapes; each epoch of each dataset has a permutation of its own."""
@@ -224,7 +226,7 @@ class Order:
             for passes, number in zip(*(part.tolist() for part in np.divmod(pairs, datasets)), strict=True)
         ]
         if len(row) < MANY * len(shuffles):
-            return tape.windows(lambda spans: permute(shuffles, which, spans), row)
+            return tape.windows(lambda spans: permute_each(shuffles, which, spans), row)
         window = np.empty(len(row), dtype=np.int64)
         places, ends = grouped(which, len(shuffles))
         for shuffle, rows in zip(shuffles, np.split(places, ends[:-1]), strict=True):

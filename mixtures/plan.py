@@ -23,6 +23,7 @@ from tootsie.datasets.errors import ArtefactError
 from tootsie.datasets.json_text import parse_json, readable_json
 from tootsie.datasets.provenance import fingerprint
 from tootsie.mixtures.apportionment import largest_remainder
+from tootsie.mixtures.block_shuffle import BlockShuffle
 from tootsie.mixtures.cache_location import as_seen_here, is_absolute, seen_from
 from tootsie.mixtures.lengths import Lengths
 from tootsie.mixtures.settings import PhaseSettings
@@ -31,7 +32,8 @@ from tootsie.tokenize.ledger import TokenizerIdentity
 
 FORMAT: Literal["tootsie-plan/1"] = "tootsie-plan/1"
 FORMAT_OF_LENGTHS: Literal["tootsie-plan/2"] = "tootsie-plan/2"
-"""Of plans with spans, or with a phase of another sequence length; all others stay of format 1, with the same bytes and hash."""
+"""Of plans with spans, with a phase of another sequence length or a dataset shuffled in blocks; others stay of format 1, with
+the same bytes and hash."""
 WEIGHT_TOTAL = 2**62
 """What the integer weights of a phase add up to; a share is ``weight / WEIGHT_TOTAL``."""
 MAX_PHASE_LENGTH = 2**40
@@ -78,6 +80,8 @@ class PlanDataset(BaseModel):
     """The cap of the spec (a decimal number), already checked."""
     groups: tuple[str, ...] = ()
     """``mixture/group`` of each place where the spec uses it."""
+    shuffle: BlockShuffle | None = None
+    """How its windows are shuffled, if not in full."""
 
 
 class PlanPhase(BaseModel):
@@ -215,8 +219,9 @@ class Plan(BaseModel):
         if len(known) != len(names):
             raise ValueError("datasets: a name stands there twice")
         own = [phase.sequence_length for phase in self.phases if phase.sequence_length is not None]
-        if (self.format == FORMAT_OF_LENGTHS) != bool(own or self.span_length is not None):
-            raise ValueError(f"format {self.format} does not fit the sequence lengths")
+        in_blocks = any(dataset.shuffle is not None for dataset in self.datasets)
+        if (self.format == FORMAT_OF_LENGTHS) != bool(own or in_blocks or self.span_length is not None):
+            raise ValueError(f"format {self.format} does not fit the sequence lengths and shuffles")
         if self.sequence_length in own or self.span % self.sequence_length:
             raise ValueError(
                 "a phase repeats the plan's sequence_length, or span_length is no multiple of it"
@@ -354,6 +359,7 @@ class Plan(BaseModel):
         for part, field in (
             (content, "span_length"),
             *((part, "sequence_length") for part in content["phases"]),
+            *((part, "shuffle") for part in content["datasets"]),
         ):
             if part[field] is None:
                 del part[field]

@@ -42,20 +42,20 @@ class Permutation:
       seed: of the plan.
       name: of the dataset.
       epoch: 0 for the first pass.
+      version: keeps apart what is shuffled with the same seed, name and epoch.
     """
 
-    def __init__(self, n: int, seed: int, name: str, epoch: int) -> None:
+    def __init__(self, n: int, seed: int, name: str, epoch: int, version: str = VERSION) -> None:
         if not 1 <= n < 2**62:
             raise ValueError(f"a permutation of {n} elements")
         self.n = n
-        message = b"\0".join((VERSION.encode(), str(seed).encode(), str(epoch).encode(), name.encode()))
-        self._keys = np.frombuffer(hashlib.sha512(message).digest(), dtype="<u8").astype(np.uint64)
+        self._keys = round_keys(version, seed, name, epoch)
         self._table: np.ndarray | None = None
         self._asked = 0
         self._rounds: list[np.ndarray] | None = None
         self._numbers: list[int] | None = None
         if n <= SORTED_BELOW:
-            hashes = _mix(_mix(np.arange(n, dtype=np.uint64) ^ self._keys[0]) ^ self._keys[1])
+            hashes = mixed(mixed(np.arange(n, dtype=np.uint64) ^ self._keys[0]) ^ self._keys[1])
             self._table = np.argsort(hashes, kind="stable").astype(np.int64)
 
     def __call__(self, index: np.ndarray) -> np.ndarray:
@@ -82,20 +82,9 @@ class Permutation:
         """Return the image of one index in [0, n), computed in Python's integers: of a few, faster than arrays are."""
         if self._table is not None:
             return int(self._table[index])
-        bits = (self.n - 1).bit_length()
-        low_bits = bits // 2
-        masks = ((1 << low_bits) - 1, (1 << (bits - low_bits)) - 1)
         if self._numbers is None:
             self._numbers = self._keys.tolist()
-        value = index
-        while True:
-            low, high = value & masks[0], value >> low_bits
-            for number in range(0, ROUNDS, 2):
-                low ^= _mix_number(high ^ self._numbers[number]) & masks[0]
-                high ^= _mix_number(low ^ self._numbers[number + 1]) & masks[1]
-            value = high << low_bits | low
-            if value < self.n:
-                return value
+        return feistel(index, self.n, self._numbers)
 
     def inverse(self, image: int) -> int:
         """Return the index whose image is ``image``.
@@ -168,6 +157,12 @@ class Permutation:
         self._rounds = tables
 
 
+def round_keys(version: str, seed: int, name: str, epoch: int) -> np.ndarray:
+    """Return the keys of the eight rounds, uint64[8]."""
+    message = b"\0".join((version.encode(), str(seed).encode(), str(epoch).encode(), name.encode()))
+    return np.frombuffer(hashlib.sha512(message).digest(), dtype="<u8").astype(np.uint64)
+
+
 def permute(permutations: Sequence[Permutation], which: np.ndarray, index: np.ndarray) -> np.ndarray:
     """Return the images of ``index``, int64[m]; element i lies in the domain of ``permutations[which[i]]``, which is not checked.
 
@@ -211,9 +206,24 @@ def encrypt(value: np.ndarray, keys: np.ndarray, bits: np.ndarray) -> np.ndarray
     low_mask, high_mask = (one << low_bits) - one, (one << (bits - low_bits)) - one
     low, high = value & low_mask, value >> low_bits
     for number in range(0, ROUNDS, 2):
-        low ^= _mix(high ^ keys[:, number]) & low_mask
-        high ^= _mix(low ^ keys[:, number + 1]) & high_mask
+        low ^= mixed(high ^ keys[:, number]) & low_mask
+        high ^= mixed(low ^ keys[:, number + 1]) & high_mask
     return high << low_bits | low
+
+
+def feistel(value: int, n: int, keys: Sequence[int], backwards: bool = False) -> int:
+    """Return the image of a number in [0, n), or the number whose image it is: what :func:`encrypt` and cycle walking give."""
+    bits = (n - 1).bit_length()
+    low_bits = bits // 2
+    masks = (1 << low_bits) - 1, (1 << (bits - low_bits)) - 1
+    rounds = range(ROUNDS - 1, -1, -1) if backwards else range(ROUNDS)
+    while True:
+        halves = [value & masks[0], value >> low_bits]
+        for number in rounds:
+            halves[number % 2] ^= _mix_number(halves[1 - number % 2] ^ keys[number]) & masks[number % 2]
+        value = halves[1] << low_bits | halves[0]
+        if value < n:
+            return value
 
 
 def _mix_number(value: int) -> int:
@@ -223,7 +233,8 @@ def _mix_number(value: int) -> int:
     return value ^ value >> 31
 
 
-def _mix(value: np.ndarray) -> np.ndarray:
+def mixed(value: np.ndarray) -> np.ndarray:
+    """Return 64 bits well mixed, uint64 of the same shape; for a key each, not a secret."""
     value = value.copy()
     _mix_into(value, np.empty_like(value))
     return value

@@ -13,6 +13,7 @@ from tootsie.mixtures.duration import Duration, Unit, parse_duration
 from tootsie.mixtures.learning_rate import Shape
 from tootsie.mixtures.plan import MAX_BATCH_SIZE
 from tootsie.mixtures.settings import RopeSettings
+from tootsie.mixtures.shuffle_spec import ShuffleSpec
 
 # Exponents of three digits are all that a double has; more would only make a number that fills the memory.
 _AMOUNT = re.compile(r"-?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})? ?%?)")
@@ -104,6 +105,8 @@ class DatasetSpec(_Section):
     tokens: DurationField | None = None
     """What you believe the cache holds, for example ``12.3M tokens``; checked to the last digit written. Where a card
     states no number, this is assumed."""
+    shuffle: ShuffleSpec | None = None
+    """How its windows are shuffled; absent: as the spec says for all."""
     tags: list[Annotated[str, Field(min_length=1)]] = []
     """What it is, for ``expect``; those of its card come on top."""
 
@@ -344,6 +347,8 @@ class Spec(_Section):
     """Tokens that an epoch shuffles in one piece: a multiple of all sequence lengths that are to share epochs."""
     tokenizer: Name | None = None
     """Whose tokens the numbers of cards are meant in; needed where a dataset is named by its card."""
+    shuffle: ShuffleSpec | None = None
+    """How the windows of each dataset are shuffled: in full (also where absent), or in blocks that are read at once."""
     branch: BranchSpec | None = None
     """Go on from another plan: its phases up to there come before those below, which inherit from them."""
     datasets: dict[Name, DatasetSpec] = {}

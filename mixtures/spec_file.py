@@ -11,6 +11,7 @@ from tootsie.datasets.errors import UserError
 from tootsie.datasets.yaml_model import validate
 from tootsie.datasets.yaml_source import YamlSource, parse_yaml, read_yaml
 from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.shuffle_spec import spec_of
 from tootsie.mixtures.spec import DatasetSpec, Spec
 from tootsie.mixtures.spec_references import check_names
 
@@ -90,7 +91,15 @@ def with_datasets(spec: Spec, base: Plan) -> Spec:
         dataset.name: DatasetSpec(
             cache=dataset.cache,
             max_epochs=None if dataset.max_epochs is None else Fraction(dataset.max_epochs),
+            shuffle=spec_of(dataset.shuffle),
         )
         for dataset in base.datasets
     }
-    return spec.model_copy(update={"datasets": known | spec.datasets})
+    # What is shuffled already goes on as it was, whatever the spec says of all datasets.
+    written = {
+        name: dataset.model_copy(update={"shuffle": dataset.shuffle or known[name].shuffle})
+        if name in known
+        else dataset
+        for name, dataset in spec.datasets.items()
+    }
+    return spec.model_copy(update={"datasets": known | written})

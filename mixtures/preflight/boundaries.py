@@ -35,9 +35,10 @@ def _other_unit(compiled: Compiled) -> Iterator[Problem]:
         yield Problem(
             name,
             Severity.INFO,
-            f"changes the mixture at step {after.first_step:,}, sequence {after.start:,}. A schedule that counts sequences (samples) "
-            f"and is given {after.first_step:,} changes it at step {as_sequences:,}, after {as_sequences / plan.total_steps:.2%} "
-            "of the run: the hand-over to the first cooldown of the 8B run failed so. Follow the plan's positions, "
+            f"changes the mixture at step {after.first_step:,}, sequence {after.start:,}. A schedule that counts sequences "
+            f"(samples) and is given {after.first_step:,} changes it at step {as_sequences:,}, after "
+            f"{as_sequences / plan.total_steps:.2%} of the run: the hand-over to the first cooldown of the 8B run failed "
+            "so. Follow the plan's positions, "
             "or write the unit with every number",
         )
 

@@ -163,7 +163,8 @@ def _units(compiled: Compiled) -> Iterator[Problem]:
             yield Problem(
                 phase.name,
                 Severity.ERROR,
-                f"{'runs until' if phase.until else 'lasts'} {duration}, and {int(duration.amount):,} {name} is where another phase ends. Is it meant in {name}?",
+                f"{'runs until' if phase.until else 'lasts'} {duration}, and {int(duration.amount):,} {name} is where another "
+                f"phase ends. Is it meant in {name}?",
             )
     durations = [phase.until or phase.length for phase in compiled.spec.phases]
     used = {duration.unit for duration in durations if duration is not None}

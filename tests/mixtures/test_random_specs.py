@@ -66,11 +66,22 @@ def specs(draw: st.DrawFn, datasets: st.SearchStrategy[int]) -> Spec:
             )
             steps += over
         phases.append({**phase, "for": f"{steps} steps"})
+    sizes = st.fixed_dictionaries(
+        {"block": st.integers(1, 9).map(lambda size: f"{size} sequences"), "group": st.integers(1, 5)}
+    )
+    shuffles = {
+        name: draw(st.sampled_from(["full"]) | sizes) for name in names if draw(st.integers(0, 3)) == 0
+    }
+    everywhere = {"shuffle": draw(sizes)} if draw(st.integers(0, 2)) == 0 else {}
     return {
         "name": "random",
+        **everywhere,
         "seed": draw(st.integers(0, 2**63 - 1)),
         "sequence_length": SEQUENCE_LENGTH,
-        "datasets": {name: {"cache": name} for name in names},
+        "datasets": {
+            name: {"cache": name, **({"shuffle": shuffles[name]} if name in shuffles else {})}
+            for name in names
+        },
         "mixtures": mixtures,
         "phases": phases,
     }
