@@ -106,6 +106,19 @@ def choice(option: str, value: str, choices: Sequence[str]) -> str:
     return value
 
 
+def share(option: str, value: float) -> float:
+    """Return ``value``.
+
+    Raises:
+      SpecError: it is not between 0 and 1.
+    """
+    from tootsie.datasets.errors import SpecError
+
+    if not 0 <= value <= 1:
+        raise SpecError("must be a share between 0 and 1", field=option, value=value)
+    return value
+
+
 def policy(option: str, value: str) -> bool:
     """Return whether ``value`` is ``keep``.
 

@@ -157,8 +157,9 @@ def _command(manifest: Manifest) -> str:
     """Return the command, with the settings that are not what they are by default left to the table below it."""
     rows = [(f"`{name}`", json.dumps(value, ensure_ascii=False)) for name, value in manifest.settings.items()]
     names = " ".join(entry.path for entry in manifest.inputs[:3]) + (" …" if manifest.inputs[3:] else "")
+    command = manifest.settings.get("stage", manifest.source)
     return (
-        f"    tootsie curate {manifest.source} {names} OUT\n\nwith Tootsie of code version `{manifest.code_version}` and these "
+        f"    tootsie curate {command} {names} OUT\n\nwith Tootsie of code version `{manifest.code_version}` and these "
         "settings (each an option of the command, where it is not its default) gives the same bytes.\n\n"
         + _table(("setting", "value"), rows)
     )

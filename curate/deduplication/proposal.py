@@ -1,0 +1,195 @@
+"""Propose pairs: documents with equal words, and documents whose MinHash signatures agree in a band.
+
+Source: A. Broder, "On the resemblance and containment of documents" (1997); banding: Leskovec, Rajaraman, Ullman,
+"Mining of Massive Datasets", chapter 3. Signatures are those of the package ``rensa``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import rensa
+import xxhash
+from numpy.typing import NDArray
+
+from tootsie.curate.array_shuffle import Records
+from tootsie.curate.deduplication.compared_text import exact_hash, paragraphs, without_boilerplate
+from tootsie.curate.deduplication.settings import DeduplicationSettings
+from tootsie.curate.document_inputs import InputFile, Unreadable, read_numbered
+from tootsie.curate.ngrams import Hashes, ngram_hashes
+from tootsie.datasets import storage
+
+KIND = (
+    ("hash", "<u8"),
+    ("check", "<u8"),
+    ("number", "<u8"),
+    ("words", "<u4"),
+    ("characters", "<u4"),
+    ("near", "<u4"),
+    ("band", "u1"),
+)
+"""One thing that documents can agree in: their words (``band`` 0, ``check`` the other half of the hash), or a band (``check``
+the hash of the words, ``near`` a hash of another band, by which like documents of a crowd lie side by side)."""
+PAIR = (("small", "<u8"), ("large", "<u8"), ("words", "<u4"), ("characters", "<u4"))
+"""A pair: the document that may go, the one that may replace it; length of the former."""
+BATCH = 256
+"""Documents whose signatures are made together."""
+CROWD = 24
+"""Documents that agree in a band up to which all pairs are proposed."""
+_SPACES = (" ", "\n", "\t", "\r", "\u00a0")
+NEIGHBOURS = 6
+"""In a larger crowd: pairs of a document with those next to it by another band, beside that with the longest one."""
+
+
+class BoilerplateFile:
+    """The hashes of boilerplate as a file, read where it is first needed."""
+
+    def __init__(self, url: str | None) -> None:
+        self._url = url
+        self._lines: frozenset[int] | None = None
+
+    def __getstate__(self) -> tuple[str | None]:
+        return (self._url,)
+
+    def __setstate__(self, state: tuple[str | None]) -> None:
+        (self._url,) = state
+        self._lines = None
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """Hashes of the lines."""
+        if self._lines is None:
+            data = b"" if self._url is None else storage.read_bytes(self._url)
+            self._lines = frozenset(np.frombuffer(data, "<u8").tolist())
+        return self._lines
+
+
+@dataclass(frozen=True)
+class Signer:
+    """Makes what documents are told by."""
+
+    settings: DeduplicationSettings
+    boilerplate: BoilerplateFile
+
+    def __call__(self, file: InputFile) -> Iterator[Records]:
+        """Yield the records of the documents of a file."""
+        heads: list[tuple[int, int, int, int, int]] = []
+        shingles: list[Hashes] = []
+        for number, document in read_numbered(file):
+            if isinstance(document, Unreadable):
+                continue
+            text, _ = without_boilerplate(document, self.boilerplate.lines)
+            parts = paragraphs(text)
+            words = np.concatenate(parts) if parts else np.empty(0, np.uint64)
+            high, low = exact_hash(text, words, self.settings.exact)
+            characters = len(text) - sum(map(text.count, _SPACES))
+            heads.append((high, low, number, min(len(words), 2**32 - 1), min(characters, 2**32 - 1)))
+            shingles.append(np.unique(ngram_hashes(words, self.settings.shingle)))
+            if len(heads) == BATCH:
+                yield self._records(heads, shingles)
+                heads, shingles = [], []
+        if heads:
+            yield self._records(heads, shingles)
+
+    def _records(self, heads: list[tuple[int, int, int, int, int]], shingles: list[Hashes]) -> Records:
+        high, low, number, words, characters = (
+            np.array(column, np.uint64) for column in zip(*heads, strict=True)
+        )
+        exact = np.zeros(len(heads), list(KIND))
+        exact["hash"], exact["check"], exact["number"] = high, low, number
+        exact["words"], exact["characters"] = words, characters
+        signed = np.flatnonzero([len(one) for one in shingles])
+        if not len(signed):
+            return exact
+        signatures = self._signatures([shingles[row] for row in signed])
+        bands, rows = self.settings.bands, self.settings.rows
+        found = np.zeros((len(signed), bands), list(KIND))
+        for band in range(bands):
+            part = np.ascontiguousarray(signatures[:, band * rows : (band + 1) * rows])
+            found["hash"][:, band] = [xxhash.xxh3_64_intdigest(row.tobytes(), band + 1) for row in part]
+            found["near"][:, band] = signatures[:, ((band + 1) % bands) * rows]
+        found["band"] = np.minimum(np.arange(1, bands + 1), 255)
+        for name, column in (
+            ("check", high),
+            ("number", number),
+            ("words", words),
+            ("characters", characters),
+        ):
+            found[name] = column[signed][:, None]
+        return np.concatenate([exact, found.reshape(-1)])
+
+    def _signatures(self, shingles: list[Hashes]) -> NDArray[np.uint32]:
+        """Return uint32[documents, bands × rows]."""
+        offsets = np.concatenate([[0], np.cumsum([len(one) for one in shingles])]).astype(np.uint64)
+        size = self.settings.bands * self.settings.rows
+        matrix = rensa.RMinHash.digest_matrix_from_flat_token_hashes(
+            np.concatenate(shingles), offsets, size, self.settings.seed
+        )
+        return np.array(matrix.to_rows(), np.uint32)
+
+
+def propose(records: Records) -> Mapping[str, NDArray[Any]]:
+    """Return the pairs of one bucket, ``exact`` and ``near``, and how many documents were in crowds.
+
+    Of two documents the one with more words is the large one, then that with more characters, spaces aside, then the first.
+    """
+    exact, bands = records[records["band"] == 0], records[records["band"] != 0]
+    exact = exact[_by_rank(exact, exact["check"], exact["hash"])]
+    pairs = []
+    for start, stop in _groups(
+        (exact["hash"][1:] == exact["hash"][:-1]) & (exact["check"][1:] == exact["check"][:-1])
+    ):
+        pairs.append(_pairs(exact, np.arange(start + 1, stop), np.full(stop - start - 1, start)))
+    bands = bands[_by_rank(bands, bands["hash"])]
+    near = []
+    crowded = 0
+    for start, stop in _groups(bands["hash"][1:] == bands["hash"][:-1]):
+        group = bands[start:stop]
+        # Of documents with the same words the first by rank speaks for all.
+        group = group[np.sort(np.unique(group["check"], return_index=True)[1])]
+        count = len(group)
+        if count < 2:
+            continue
+        if count <= CROWD:
+            large, small = np.triu_indices(count, 1)
+        else:
+            crowded += count
+            small, large = np.arange(1, count), np.zeros(count - 1, np.int64)
+            order = np.lexsort((group["number"], group["near"]))
+            for step in range(1, NEIGHBOURS + 1):
+                one, other = order[:-step], order[step:]
+                small = np.concatenate([small, np.maximum(one, other)])
+                large = np.concatenate([large, np.minimum(one, other)])
+        near.append(_pairs(group, small, large))
+    empty = np.empty(0, list(PAIR))
+    return {
+        "exact": np.concatenate([empty, *pairs]),
+        "near": np.unique(np.concatenate([empty, *near])),
+        "crowded": np.array([crowded]),
+    }
+
+
+def _by_rank(records: Records, *first: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the order by ``first`` (the last key is the first to look at), then the best document first."""
+    largest = np.uint32(2**32 - 1)
+    return np.lexsort(
+        (records["number"], largest - records["characters"], largest - records["words"], *first)
+    )
+
+
+def _groups(same: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of each run of at least two, where ``same[i]`` says that i and i + 1 belong together."""
+    edges = np.diff(np.concatenate([[0], same.astype(np.int8), [0]]))
+    yield from zip(
+        np.flatnonzero(edges == 1).tolist(), (np.flatnonzero(edges == -1) + 1).tolist(), strict=True
+    )
+
+
+def _pairs(records: Records, small: NDArray[np.int64], large: NDArray[np.int64]) -> Records:
+    pairs = np.empty(len(small), list(PAIR))
+    pairs["small"], pairs["large"] = records["number"][small], records["number"][large]
+    pairs["words"], pairs["characters"] = records["words"][small], records["characters"][small]
+    return pairs
