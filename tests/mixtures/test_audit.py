@@ -65,6 +65,24 @@ def test_the_first_deviation(
         assert reason in audit.reason
 
 
+def test_tokens_and_passes_of_several_lengths(make_plan: Callable[..., Plan], tmp_path: Path) -> None:
+    plan = make_plan([(8, 5, {"a": 3, "b": 1}), (4, 6, {"a": 1, "b": 1})])
+    content = plan.model_dump() | {"format": "tootsie-plan/2"}
+    content["phases"][1]["sequence_length"] = 4
+    plan = Plan.model_validate(content)
+    lines = records(plan)
+    for line in lines:
+        line["tokens"] = 8 * min(line["position"], 40) + 4 * max(0, line["position"] - 40)
+    (tmp_path / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    audit = audit_run(plan, str(tmp_path))
+    assert audit.first_deviation is None
+    assert audit.rows[0].epochs == pytest.approx(30 / 50 + 12 / 100)
+    lines[9]["tokens"] += 8
+    (tmp_path / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    audit = audit_run(plan, str(tmp_path))
+    assert (audit.first_deviation, audit.reason) == (10, "tokens is 376, planned is 368")
+
+
 def test_what_cannot_be_audited(make_plan: Callable[..., Plan], tmp_path: Path) -> None:
     plan = make_plan([(8, 5, {"a": 3, "b": 1})])
     with pytest.raises(InputError, match="has recorded nothing"):

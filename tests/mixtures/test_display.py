@@ -46,6 +46,20 @@ def test_csv_has_a_row_for_each_phase_and_dataset(make_plan: Callable[..., Plan]
     assert float(rows[0]["epochs_total"]) == plan.phases[0].sequences["a"] / 50
 
 
+def test_sequence_lengths_are_shown(make_plan: Callable[..., Plan]) -> None:
+    content = make_plan(PHASES).model_dump() | {"format": "tootsie-plan/2"}
+    content["phases"][1]["sequence_length"] = 16
+    plan, stream, table = Plan.model_validate(content), io.StringIO(), io.StringIO()
+    print_plan(plan, Console(file=stream, width=200, highlight=False))
+    shown = stream.getvalue()
+    assert "75 steps, 400 sequences of 8 and 16, 4.8k tokens" in shown
+    assert "of 8 sequences of 16, 3.2k tokens" in shown
+    write_csv(plan, table)
+    rows = list(csv.DictReader(io.StringIO(table.getvalue())))
+    assert [row["sequence_length"] for row in rows] == ["8", "8", "16", "16", "16"]
+    assert int(rows[2]["tokens"]) == 16 * int(rows[2]["sequences"])
+
+
 def test_each_phase_has_its_own_rows(make_plan: Callable[..., Plan]) -> None:
     """Also where two phases of a plan have the same name, as after a branch they might."""
     plan = make_plan(PHASES)

@@ -73,6 +73,20 @@ TWO = "  - {{name: two, for: 100 steps, {}}}\n"
         # Five epochs in silence; with a cap it is meant. Twice is only worth a word.
         ({"sizes": {"wiki": 1_800}}, "epochs", [("wiki", E)]),
         ({"sizes": {"wiki": 6_000}}, "epochs", [("wiki", W)]),
+        # Longer sequences: other spans, and a rotary embedding that has to be meant for them. In shared spans only the latter.
+        ({"phases": TWO.format("sequence_length: 200")}, "sequence-length", [("two", W), ("two", I)]),
+        ({"phases": TWO.format("sequence_length: 50")}, "sequence-length", []),
+        (
+            {
+                "phases": TWO.format("sequence_length: 200"),
+                "change": ("sequence_length: 100\n", "sequence_length: 100\nspan_length: 400\n"),
+            },
+            "sequence-length",
+            [("two", I)],
+        ),
+        # Twice the tokens in a step at the same rate; the same tokens in half as many sequences.
+        ({"phases": TWO.format("sequence_length: 200")}, "batch-and-rate", [("two", W)]),
+        ({"phases": TWO.format("sequence_length: 200, batch: 1k tokens")}, "batch-and-rate", []),
         (
             {"sizes": {"wiki": 1_800}, "change": ("{cache: wiki}", "{cache: wiki, max_epochs: 9}")},
             "epochs",
