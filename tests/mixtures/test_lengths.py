@@ -384,3 +384,22 @@ def test_forecast_adds_up_over_lengths(compiled: Compile) -> None:
             assert math.isclose(once[1], row.ends_at_step, abs_tol=1)
         else:
             assert once is None or once[0] != phase.name
+
+
+def test_golden_draws_of_several_lengths(compiled: Compile) -> None:
+    """Fixed for ever, as those of test_order.py."""
+    plan = compiled(spec_of([(9, 5, 8), (7, 9, 16), (4, 9, 24)], 32), a=32 * 40, b=32 * 60, c=32 * 80)
+    draws = Order(plan).draw(np.arange(plan.total_sequences))
+    for start, dataset, epoch, window in GOLDEN:
+        stop = start + len(dataset)
+        assert draws.dataset[start:stop].tolist() == dataset
+        assert draws.epoch[start:stop].tolist() == epoch
+        assert draws.window[start:stop].tolist() == window
+
+
+GOLDEN: list[tuple[int, list[int], list[int], list[int]]] = [
+    (0, [0, 2, 2, 0, 1, 2, 0, 2, 2, 0, 1, 2], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [136, 244, 245, 137, 60, 246, 138, 247, 156, 139, 61, 157]),
+    (38, [1, 2, 0, 2, 0, 1, 2, 0, 2, 1, 0, 2], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [194, 135, 153, 52, 154, 195, 53, 42, 27, 40, 43, 30]),
+    (100, [0, 2, 1, 0, 2, 0, 1, 2, 0, 1, 2, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [49, 152, 29, 40, 153, 41, 22, 18, 34, 30, 60, 18]),
+    (132, [1, 2, 0, 1, 2, 0, 1, 2, 0, 0, 1, 2], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [5, 104, 31, 76, 16, 9, 49, 30, 30, 46, 73, 88]),
+]  # fmt: skip
