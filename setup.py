@@ -52,6 +52,7 @@ setup(
         "tootsie.datasets": ["cards/**/*.yaml", "sample/**/*.zip", "sample/**/*.gz", "sample/**/*.7z"],
         "tootsie.mixtures": ["recipes/*.yaml"],
         "tootsie.tokenize": ["vocabularies/*"],
+        "tootsie.tokenize.chat": ["templates/*.jinja"],
         "tootsie.train.report": ["page.css"],
     },
 )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tootsie.tokenize.chat.command import chat_command
+
 if TYPE_CHECKING:
     from tootsie.tokenize.cache import TokenCache
     from tootsie.tokenize.job import Job
@@ -120,8 +122,11 @@ def build_command(
             )
         return
     with sole_writer(output):
-        for cache in build_caches(inputs, output, settings, options, _progress):
-            _print_books(cache)
+        for cache in build_caches(inputs, output, settings, options, show_progress):
+            print_books(cache)
+
+
+app.command("chat", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(chat_command)
 
 
 @app.command("verify")
@@ -185,7 +190,8 @@ def stats_command(caches: Caches) -> None:
     _console().print(statistics_table([TokenCache.open(url) for url in caches]))
 
 
-def _print_books(cache: TokenCache) -> None:
+def print_books(cache: TokenCache) -> None:
+    """Print what was read, written and dropped."""
     ledger = cache.ledger
     dropped = ", ".join(f"{count:,} {reason}" for reason, count in ledger.accounting.dropped.items())
     mended = "".join(f"; {count:,} {what}" for what, count in ledger.counters.items())
@@ -206,7 +212,7 @@ def _console() -> Any:
     return Console(highlight=False, markup=False, width=None if terminal else 200)
 
 
-def _progress(jobs: list[Job]) -> Any:
+def show_progress(jobs: list[Job]) -> Any:
     """Return a context manager that shows finished shards while the pipeline runs: a bar, on a terminal only."""
     import contextlib
 

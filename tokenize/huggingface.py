@@ -62,6 +62,7 @@ class HuggingFaceTokenizer(Tokenizer):
         self._specials = {
             t["id"]: t["content"] for t in description.get("added_tokens", ()) if t.get("special")
         }
+        self.specials = {name: token for token, name in self._specials.items()}
         config = _config_beside(location)
         eos_id = self._id_of(config.get("eos_token"))
         if eos_id is None:

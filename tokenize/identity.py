@@ -111,6 +111,8 @@ class Tokenizer(abc.ABC):
     engine_version: str
     """Its version."""
     identity: TokenizerIdentity
+    specials: dict[str, int]
+    """Name to id of the tokens that no text can spell."""
 
     @abc.abstractmethod
     def encode_array(self, text: str) -> np.ndarray:
