@@ -130,7 +130,7 @@ def trace_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Name the documents that a step draws: dataset, epoch, window, shard and document ids of each row."""
+    """Name the documents that a step draws: dataset, epoch, window, shard, document ids and URLs of each row."""
     from tootsie.mixtures.plan import Plan
     from tootsie.mixtures.trace import print_rows, trace_rows
 

@@ -16,8 +16,8 @@ def trace_rows(plan: Plan, step: int, row: int | None = None) -> list[dict[str, 
     """Return what each row of a step draws, with its documents, read from the caches.
 
     Each row is ``{"row", "position", "phase", "dataset", "epoch", "window", "documents": [{"shard", "row", "id",
-    "tokens": [start, stop]}]}``; ``tokens`` is the part of the document's ids that lies in the window. Of a
-    dataset that is planned from its card the documents are not known.
+    "tokens": [start, stop]}]}``; ``tokens`` is the part of the document's ids that lies in the window. A document has
+    its ``"url"`` too where the cache has it. Of a dataset that is planned from its card the documents are not known.
 
     Args:
       plan: a loaded plan.
@@ -61,6 +61,7 @@ def trace_rows(plan: Plan, step: int, row: int | None = None) -> list[dict[str, 
                 "shard": span.shard,
                 "row": span.row,
                 "id": span.document_id,
+                **({} if span.url is None else {"url": span.url}),
                 "tokens": [max(span.start, start) - span.start, min(span.stop, stop) - span.start],
             }
             for span in (caches[number].documents_in(start, stop) if is_cache else ())
@@ -89,6 +90,7 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
             begin, end = document["tokens"]
             print(
                 f"    shard {document['shard']} row {document['row']}  tokens {begin:,}-{end:,}  {document['id']}"
+                + (f"  {document['url']}" if "url" in document else "")
             )
 
 

@@ -70,6 +70,8 @@ class DocumentSpan:
     """First token, in the whole cache (even if the range asked for begins later)."""
     stop: int
     """End, exclusive."""
+    url: str | None = None
+    """Where it comes from, if the corpus says so."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +255,8 @@ class TokenCache:
             names = batch.column("document_id")
             for row in range(first, last):
                 begin, end = (base + batch.first_token + int(at) for at in batch.offsets[row : row + 2])
-                spans.append(DocumentSpan(names[row].as_py(), shard, batch.first_row + row, begin, end))
+                place = (shard, batch.first_row + row)
+                spans.append(DocumentSpan(names[row].as_py(), *place, begin, end, batch.url(row)))
         return spans
 
     def iterate(self) -> Iterator[CachedDocument]:

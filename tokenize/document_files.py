@@ -25,6 +25,8 @@ SUFFIXES = (".jsonl", ".json", ".ndjson")
 """Names of document files, before the suffix of a compression."""
 PARQUET = ".parquet"
 """Name of a Parquet file."""
+MAX_URL = 8192
+"""Characters of a URL; a longer one is left out."""
 BLOCK_BYTES = 2**20
 """Bytes read at a time."""
 
@@ -48,6 +50,8 @@ class TextRecord(NamedTuple):
     text: str
     surrogates: int
     """Lone surrogates that were replaced in it."""
+    url: str | None = None
+    """Where it comes from, if the record says so: ``metadata.url``, or else ``url``."""
 
 
 class _Record(BaseModel):
@@ -55,6 +59,14 @@ class _Record(BaseModel):
 
     id: str = Field(min_length=1)
     text: str
+    metadata: Any = None
+    url: Any = None
+
+    def where(self) -> str | None:
+        """Return its URL, if there is one."""
+        metadata = self.metadata
+        found = metadata.get("url") or self.url if isinstance(metadata, dict) else self.url
+        return found if isinstance(found, str) and 0 < len(found) <= MAX_URL else None
 
 
 class _Block(NamedTuple):
@@ -194,7 +206,7 @@ class _ParquetFile:
             record = _Record.model_validate(fields)
         except ValidationError as error:
             raise _not_a_document(error, self._url, self.number - 1) from None
-        return TextRecord(record.id, record.text, 0)
+        return TextRecord(record.id, record.text, 0, record.where())
 
 
 def parse_record(line: bytes, url: str, number: int) -> TextRecord:
@@ -210,7 +222,7 @@ def parse_record(line: bytes, url: str, number: int) -> TextRecord:
     """
     try:
         record = _Record.model_validate_json(line)
-        return TextRecord(record.id, record.text, 0)
+        return TextRecord(record.id, record.text, 0, record.where())
     except ValidationError as error:
         mended = _spelling_surrogates(line)
         if mended is not None:
@@ -242,10 +254,13 @@ def _spelling_surrogates(line: bytes) -> TextRecord | None:
     try:
         value = parse_json(line)
         (name, in_name), (text, in_text) = without_surrogates(value["id"]), without_surrogates(value["text"])
-        record = _Record(id=name, text=text)
+        record = _Record(id=name, text=text, metadata=value.get("metadata"), url=value.get("url"))
+        where = record.where()
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    return TextRecord(record.id, record.text, in_name + in_text)
+    return TextRecord(
+        record.id, record.text, in_name + in_text, None if where is None else without_surrogates(where)[0]
+    )
 
 
 def _shown(value: object) -> str:
@@ -325,7 +340,7 @@ def _survey_parquet(url: str) -> DocumentFile:
 
 
 def _rows(url: str) -> Iterator[dict[str, Any]]:
-    """Yield the columns ``id`` and ``text`` of each row."""
+    """Yield the columns ``id`` and ``text`` of each row, and its URL where there is one."""
     with storage.open_binary(url) as stream:
-        for record in read_parquet(stream, url, LIMITS, columns=("id", "text")):
+        for record in read_parquet(stream, url, LIMITS, columns=("id", "text", "url", "metadata.url")):
             yield record.fields

@@ -88,7 +88,7 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
     reader = reader or RecordReader()
     read = surrogates = 0
     dropped: Counter[str] = Counter()
-    with write_shard(task.folder, task.path, identity) as shard:
+    with write_shard(task.folder, task.path, identity, urls=True) as shard:
         for part in task.slices:
             for record in reader.read(part.url, part.first, part.stop):
                 read += 1
@@ -99,7 +99,7 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
                     dropped["empty_text"] += 1
                 else:
                     ids = tokenizer.encode_document(record.text)
-                    shard.writer.append(record.id, ids, len(record.text.encode()))
+                    shard.writer.append(record.id, ids, len(record.text.encode()), url=record.url)
                     surrogates += record.surrogates
     assert shard.entry is not None
     accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(sorted(dropped.items())))

@@ -88,6 +88,14 @@ class Batch:
             self.column(name)
         return self._columns
 
+    def url(self, row: int) -> str | None:
+        """Return the URL of a document, a row of the batch; ``None`` where it is not known.
+
+        Raises:
+          ArtefactError: it is not as it was written.
+        """
+        return self.column("url")[row].as_py() if "url" in self._columns.schema.names else None
+
     @functools.cached_property
     def loss_spans(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Spans that carry loss, within the batch: ``first int64[documents + 1]``, ``start``, ``stop int64[spans]``.
@@ -301,7 +309,8 @@ class ShardReader:
             raise self._unreadable(error) from None
 
     def _check_schema(self, schema: pa.Schema) -> None:
-        expected = shard_schema(self._identity, self.entry.path, loss_spans="loss_spans" in schema.names)
+        loss_spans, urls = "loss_spans" in schema.names, "url" in schema.names
+        expected = shard_schema(self._identity, self.entry.path, loss_spans=loss_spans, urls=urls)
         metadata = schema.metadata or {}
         for key, value in (expected.metadata or {}).items():
             found = metadata.get(key, b"").decode("utf-8", "replace")

@@ -35,13 +35,16 @@ def shard_path(number: int, count: int) -> str:
     return f"shards/{number:05d}-of-{count:05d}.arrow"
 
 
-def shard_schema(identity: TokenizerIdentity, path: str, *, loss_spans: bool = False) -> pa.Schema:
+def shard_schema(
+    identity: TokenizerIdentity, path: str, *, loss_spans: bool = False, urls: bool = False
+) -> pa.Schema:
     """Return the schema of a shard.
 
     Args:
       identity: decides the width of the ids.
       path: the shard's own path, kept in the metadata.
       loss_spans: whether the column ``loss_spans`` is there.
+      urls: whether the column ``url`` is there.
     """
     ids = pa.uint16() if identity.dtype == "uint16" else pa.uint32()
     fields = [
@@ -54,6 +57,8 @@ def shard_schema(identity: TokenizerIdentity, path: str, *, loss_spans: bool = F
             [pa.field("start", pa.int32(), nullable=False), pa.field("end", pa.int32(), nullable=False)]
         )
         fields.append(pa.field("loss_spans", pa.list_(pa.field("item", span, nullable=False)), nullable=True))
+    if urls:
+        fields.append(pa.field("url", pa.string(), nullable=True))
     metadata = {"format": FORMAT, "shard": path, "tokenizer_fingerprint": identity.fingerprint}
     return pa.schema(fields, metadata=metadata)
 
@@ -67,7 +72,7 @@ class ShardWriter:
         self._schema = schema
         self._dtype = np.dtype(identity.dtype)
         self._vocabulary_size = identity.vocabulary_size
-        self._loss_spans = "loss_spans" in schema.names
+        self._loss_spans, self._has_urls = "loss_spans" in schema.names, "url" in schema.names
         self.documents = 0
         self.tokens = 0
         self.bytes = 0
@@ -83,6 +88,7 @@ class ShardWriter:
         ids: np.ndarray,
         byte_length: int,
         loss_spans: Sequence[tuple[int, int]] | None = None,
+        url: str | None = None,
     ) -> None:
         """Add one document.
 
@@ -91,15 +97,18 @@ class ShardWriter:
           ids: its tokens, uint32[n] with n ≥ 1, BOS and EOS included.
           byte_length: UTF-8 bytes of its text.
           loss_spans: half-open ranges of tokens that carry loss; ``None`` means all.
+          url: where it comes from, if that is known.
         """
         assert len(ids) > 0, f"{document_id}: a document without tokens"
         assert loss_spans is None or self._loss_spans, "the schema has no loss_spans"
+        assert url is None or self._has_urls, "the schema has no url"
         if self._ids and (self._batch_tokens + len(ids) > BATCH_TOKENS or len(self._ids) >= BATCH_DOCUMENTS):
             self.flush()
         self._ids.append(ids)
         self._document_ids.append(document_id)
         self._byte_lengths.append(byte_length)
         self._spans.append(loss_spans)
+        self._urls.append(url)
         self._batch_tokens += len(ids)
 
     def flush(self) -> None:
@@ -138,6 +147,8 @@ class ShardWriter:
                 for row in self._spans
             ]
             columns.append(pa.array(spans, self._schema.field("loss_spans").type))
+        if self._has_urls:
+            columns.append(pa.array(self._urls, pa.string()))
         self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
         self.batches.append((self._stream.size, len(self._ids), len(ids)))
         self._clear()
@@ -147,6 +158,7 @@ class ShardWriter:
         self._document_ids: list[str] = []
         self._byte_lengths: list[int] = []
         self._spans: list[Sequence[tuple[int, int]] | None] = []
+        self._urls: list[str | None] = []
         self._batch_tokens = 0
 
 
@@ -229,7 +241,7 @@ class OpenShard:
 
 @contextlib.contextmanager
 def write_shard(
-    folder: str, path: str, identity: TokenizerIdentity, *, loss_spans: bool = False
+    folder: str, path: str, identity: TokenizerIdentity, *, loss_spans: bool = False, urls: bool = False
 ) -> Iterator[OpenShard]:
     """Write a shard; it appears when the block ends without an exception.
 
@@ -244,8 +256,9 @@ def write_shard(
       path: from :func:`shard_path`.
       identity: the tokenizer's.
       loss_spans: whether documents carry loss spans.
+      urls: whether documents have URLs.
     """
-    schema = shard_schema(identity, path, loss_spans=loss_spans)
+    schema = shard_schema(identity, path, loss_spans=loss_spans, urls=urls)
     with storage.atomic_write(storage.join(folder, path)) as stream:
         hashing = _Hashing(stream)
         with pa.ipc.new_file(pa.PythonFile(hashing, "w"), schema, options=_IPC_OPTIONS) as arrow:

@@ -127,6 +127,44 @@ def test_trace_names_the_documents_that_the_batch_holds(
         assert ids == batch.tokens[number].tolist()
 
 
+def test_trace_gives_urls_where_the_cache_has_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [
+        {
+            "id": f"page-{n}",
+            "text": f"The page of number {n}. " * 9,
+            "metadata": {"url": f"https://example.org/{n}"},
+        }
+        for n in range(40)
+    ]
+    del records[3]["metadata"]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    from tootsie.tokenize.command import app as tokenize
+
+    arguments = [str(tmp_path / "a.jsonl"), str(tmp_path / "tokens"), "--tokenizer", "tootsie-16k"]
+    assert run_command(typer.main.get_command(tokenize), arguments, "tootsie tokenize") == 0
+    (tmp_path / "spec.yaml").write_text(
+        "name: run\nseed: 1\nsequence_length: 32\ndatasets: {web: {cache: tokens}}\n"
+        "mixtures: {all: {groups: {all: {datasets: [web]}}}}\n"
+        "phases: [{name: one, mixture: all, for: 6 steps, batch_size: 9, learning_rate: 1e-3}]\n"
+    )
+    assert run("compile", tmp_path / "spec.yaml", "-o", tmp_path / "plan.json") == 0
+    capsys.readouterr()
+    urls = {}
+    for step in range(6):
+        assert run("trace", tmp_path / "plan.json", "--step", step, "--json") == 0
+        for row in json.loads(capsys.readouterr().out):
+            urls |= {document["id"]: document.get("url") for document in row["documents"]}
+    assert len(urls) > 30
+    for name, url in urls.items():
+        number = int(name.removeprefix("page-"))
+        assert url == (None if number == 3 else f"https://example.org/{number}")
+    assert run("trace", tmp_path / "plan.json", "--step", 0) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("  page-" in line and "  https://example.org/" in line for line in lines)
+
+
 def test_trace_one_row(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("trace", plan_file, "--step", 3, "--row", 7) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -120,3 +121,39 @@ def test_parquet_without_the_columns_is_refused_by_name(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": ["a", None], "text": ["x", "y"]}), tmp_path / "c.parquet")
     with pytest.raises(InputError, match=r"c.parquet: record 1, id: .*Each row must have the string columns"):
         list(RecordReader().read(str(tmp_path / "c.parquet"), 0, 2))
+
+
+URLS = [
+    ({"metadata": {"url": "https://example.org/a"}}, "https://example.org/a"),
+    ({"metadata": {"url": "https://example.org/a"}, "url": "other"}, "https://example.org/a"),
+    ({"metadata": {"url": None}, "url": "https://example.org/b"}, "https://example.org/b"),
+    ({"url": "https://example.org/c", "metadata": "none"}, "https://example.org/c"),
+    ({"metadata": {"url": 7}}, None),
+    ({"metadata": [1], "url": ["x"]}, None),
+    ({"metadata": {"url": "u" * 8193}}, None),
+    ({"metadata": {"url": ""}}, None),
+    ({}, None),
+]
+
+
+@pytest.mark.parametrize(("fields", "url"), URLS)
+def test_the_url_of_a_record(fields: dict[str, Any], url: str | None) -> None:
+    """Where it stands in Dolma's metadata, or beside the text; what is no URL is left out, and no document for it."""
+    line = json.dumps({"id": "a", "text": "x", **fields}).encode()
+    assert parse_record(line, "f", 0).url == url
+    spelt = line.replace(b'"x"', b'"\\ud800"')
+    assert parse_record(spelt, "f", 0).url == url
+
+
+def test_the_url_of_a_parquet_row(tmp_path: Path) -> None:
+    columns = {"id": ["a", "b"], "text": ["x", "y"]}
+    pq.write_table(pa.table({**columns, "url": ["u", None]}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({**columns, "metadata": [{"url": "v", "title": "t"}, {"url": None, "title": "t"}]}),
+        tmp_path / "b.parquet",
+    )
+    found = [
+        [record.url for record in RecordReader().read(str(tmp_path / name), 0, 2)]
+        for name in ("a.parquet", "b.parquet")
+    ]
+    assert found == [["u", None], ["v", None]]

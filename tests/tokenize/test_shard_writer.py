@@ -86,3 +86,17 @@ def test_a_document_without_tokens_is_our_own_mistake(
         write_shard(str(tmp_path), shard_path(0, 1), make_identity()) as shard,
     ):
         shard.writer.append("a", np.array([], np.uint32), 0)
+
+
+def test_urls_are_a_column_of_their_own(tmp_path: Path, make_identity: Callable[..., Any]) -> None:
+    with write_shard(str(tmp_path), shard_path(0, 1), make_identity(), urls=True) as shard:
+        shard.writer.append("a", np.array([5, 0], np.uint32), 1, url="https://example.org/é")
+        shard.writer.append("b", np.array([6, 0], np.uint32), 1)
+    assert shard.entry is not None
+    (batch,) = ShardReader(str(tmp_path), shard.entry, make_identity()).batches
+    assert [batch.url(row) for row in range(2)] == ["https://example.org/é", None]
+    with (
+        pytest.raises(AssertionError, match="no url"),
+        write_shard(str(tmp_path), shard_path(0, 1), make_identity()) as shard,
+    ):
+        shard.writer.append("a", np.array([5, 0], np.uint32), 1, url="https://example.org")
