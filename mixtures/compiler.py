@@ -32,7 +32,7 @@ from tootsie.mixtures.shares import add_owed, asked_shares, phase_sequences
 from tootsie.mixtures.spec import Spec
 from tootsie.mixtures.spec_file import load_spec
 from tootsie.mixtures.step_size import Reached, StepSize, batch_of, reached_by
-from tootsie.mixtures.tape import Tape, tape_for
+from tootsie.mixtures.tape import Tape, TokensRead, tape_for
 from tootsie.mixtures.transition import ramp_parts
 
 MAX_BRANCHES = 16
@@ -175,7 +175,7 @@ class _Compiler:
         self.changes: list[Change] = []
         self.notes: list[str] = []
         self._owed: dict[str, int] = {}
-        self._passes: dict[str, Fraction] = {}
+        self._read = TokensRead(self.tokens)
         self._reached = Reached()
         self._length = spec.sequence_length
         self._batch: Duration | None = None
@@ -209,10 +209,9 @@ class _Compiler:
         self._drawn = drawn_by(base, step)
         self._owed = owed_after(base, self.phases, self._drawn)
         self._reached, self._length = reached_by(base, self.phases), base.length_of(self.phases[-1])
-        self._passes = {
-            name: base.lengths.passes(name, self._reached.position, count)
-            for name, count in self._drawn.items()
-        }
+        drawn = self._drawn.items()
+        passes = {name: base.lengths.passes(name, self._reached.position, count) for name, count in drawn}
+        self._read = TokensRead(self.tokens, passes)
         self.changes += [
             change for change in base.changes if change.phase in {phase.name for phase in self.phases}
         ]
@@ -406,7 +405,7 @@ class _Compiler:
                 str(duration),
                 f"It draws from {', '.join(list(asked)[:20])}",
             )
-        seen = self._passes.get(name, Fraction(0)) if absolute else 0
+        seen = self._read.passes(name) if absolute else 0
         return (duration.amount - seen) * tape.rows(self.tokens[name])
 
     def _sequences(self, at: Path, asked: dict[str, int], length: int) -> dict[str, int]:
@@ -421,12 +420,11 @@ class _Compiler:
 
     def _add_passes(self, index: int, tape: Tape, sequences: dict[str, int]) -> None:
         """Count the passes of a part of a phase, against the caps."""
-        for name, count in sequences.items():
-            rows = tape.rows(self.tokens[name])
-            seen = self._passes[name] = self._passes.get(name, Fraction(0)) + Fraction(count, rows)
+        self._read.add(tape, sequences)
+        for name in sequences:
             cap = self.spec.datasets[name].max_epochs
-            if cap is not None and seen > cap:
-                phase = self.spec.phases[index]
+            if cap is not None and (seen := self._read.passes(name)) > cap:
+                phase, rows = self.spec.phases[index], tape.rows(self.tokens[name])
                 raise self.source.error(
                     f"by the end of phase {phase.name!r} the dataset has been seen "
                     f"{float(seen):.4g} times ({float(seen * rows):,.0f} of {rows:,} sequences)",

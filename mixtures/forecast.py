@@ -37,13 +37,12 @@ def forecast(plan: Plan) -> list[DatasetForecast]:
     """Return a row for each phase and dataset drawn in it."""
     tokens = {dataset.name: dataset.tokens for dataset in plan.datasets}
     lengths, rows = plan.lengths, []
-    for phase, tape in zip(plan.phases, lengths.tapes, strict=True):
+    for number, (phase, tape) in enumerate(zip(plan.phases, lengths.tapes, strict=True)):
         for name, planned in phase.sequences.items():
             # Exact for whole phases; of one that is cut short, within one sequence.
             count = planned * (phase.end - phase.start) // phase.length
             carried, in_epoch = phase.carried.get(name, 0), tape.rows(tokens[name])
-            before = lengths.passes(name, phase.start, carried)
-            total = lengths.passes(name, phase.end, carried + count)
+            before, total = (lengths.read(name, number, drawn) for drawn in (carried, carried + count))
             rows.append(
                 DatasetForecast(
                     phase=phase.name,
@@ -53,23 +52,23 @@ def forecast(plan: Plan) -> list[DatasetForecast]:
                     sequences=count,
                     tokens=count * tape.length,
                     epochs=count / in_epoch,
-                    epochs_total=float(total),
+                    epochs_total=float(total / in_epoch),
                     ends_at_step=first_pass_ends(phase, name, before, in_epoch),
                 )
             )
     return rows
 
 
-def first_pass_ends(phase: PlanPhase, name: str, seen: Fraction, in_epoch: int) -> int | None:
+def first_pass_ends(phase: PlanPhase, name: str, read: int | Fraction, in_epoch: int) -> int | None:
     """Return the step in which a dataset has been seen once, or ``None`` if that is not in this phase.
 
     Args:
       phase: of the plan.
       name: of a dataset that it draws.
-      seen: passes before the phase.
+      read: passes before the phase, in its sequences.
       in_epoch: sequences of the phase in a pass.
     """
-    left, planned = math.ceil((1 - seen) * in_epoch), phase.sequences[name]
+    left, planned = math.ceil(in_epoch - read), phase.sequences[name]
     if not 0 < left <= planned:
         return None
     position = -(-left * phase.length // planned)

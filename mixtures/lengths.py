@@ -97,12 +97,20 @@ class Lengths:
           drawn: sequences of the dataset drawn before, of all lengths.
         """
         number = self.phase_at(position)
-        if not self.vary:
-            rows = self.tapes[0].rows(self._tokens[name])
-            return Fraction(drawn, rows) if rows else Fraction(0)
         rows = self.tapes[number].rows(self._tokens[name])
-        here = drawn - self._carried[number].get(name, 0)
-        return self._passes_before[number].get(name, Fraction(0)) + (Fraction(here, rows) if here else 0)
+        if rows:
+            return Fraction(self.read(name, number, drawn)) / rows
+        return self._passes_before[number].get(
+            name, Fraction(0)
+        )  # Too short for this phase, which does not draw it.
+
+    def read(self, name: str, number: int, drawn: int) -> int | Fraction:
+        """Return the passes over a dataset in sequences of phase ``number``, where ``drawn`` of any length are drawn in all."""
+        if not self.vary:
+            return drawn
+        rows = self.tapes[number].rows(self._tokens[name])
+        before = self._passes_before[number].get(name, Fraction(0))
+        return before * rows + drawn - self._carried[number].get(name, 0)
 
     def passes_along(self, name: str, positions: np.ndarray, drawn: np.ndarray) -> np.ndarray:
         """Return :meth:`passes` at many points, float64[n], from int64[n] positions and counts."""

@@ -14,8 +14,9 @@ Glossary of shapes:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -64,6 +65,33 @@ class Tape:
         """Return the place on the epoch's tape of a window; ``inverse`` undoes the permutation of the spans."""
         span, part = divmod(window, self.slices)
         return inverse(span) * self.slices + part
+
+
+class TokensRead:
+    """How often datasets have been passed over, exactly, while their tapes are read.
+
+    Args:
+      tokens: of each dataset.
+      passes: over each, before.
+    """
+
+    def __init__(self, tokens: Mapping[str, int], passes: Mapping[str, Fraction] | None = None) -> None:
+        self._tokens, self._before = tokens, dict(passes or {})
+        self._read: dict[int, dict[str, int]] = {}
+
+    def add(self, tape: Tape, sequences: Mapping[str, int]) -> None:
+        """Count sequences drawn from a tape."""
+        read = self._read.setdefault(tape.span, {})
+        for name, count in sequences.items():
+            read[name] = read.get(name, 0) + count * tape.length
+
+    def passes(self, name: str) -> Fraction:
+        """Return the passes over a dataset, all tapes together."""
+        total = self._before.get(name, Fraction(0))
+        for span, read in self._read.items():
+            if name in read:
+                total += Fraction(read[name], self._tokens[name] // span * span)
+        return total
 
 
 def tape_for(length: int, plan_span: int) -> Tape:
