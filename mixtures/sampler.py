@@ -109,11 +109,12 @@ class Sampler:
         """
         draws, length = self.draws(step, rows), self.plan.length_of(self.plan.phase_of_step(step))
         into = Rows(len(draws.dataset), length)
-        for number in np.unique(draws.dataset).tolist():
-            cache = self._caches[number]
-            assert cache is not None
-            chosen = np.flatnonzero(draws.dataset == number)
-            cache.gather(draws.window[chosen], into, chosen)
+        order = np.argsort(draws.dataset, kind="stable")
+        ends = np.cumsum(np.bincount(draws.dataset, minlength=len(self._caches))).tolist()
+        for cache, first, end in zip(self._caches, [0, *ends], ends, strict=False):
+            if first < end:
+                assert cache is not None
+                cache.gather(draws.window[order[first:end]], into, order[first:end])
         return Batch(into.tokens, into.segment_ids(), into.loss_mask, *draws)
 
     def consumed(self, position: int) -> dict[str, int]:

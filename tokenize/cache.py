@@ -30,6 +30,7 @@ from tootsie.tokenize.checked_file import Checking
 from tootsie.tokenize.ledger import Ledger, ledger_url, load_ledger
 from tootsie.tokenize.rows import Rows
 from tootsie.tokenize.shard_reader import Batch, Piece, ShardReader
+from tootsie.tokenize.trailer import BLOCK
 
 if TYPE_CHECKING:
     from tootsie.tokenize.verification import Verification
@@ -186,56 +187,64 @@ class TokenCache:
         order = np.argsort(starts, kind="stable")
         starts, rows = starts[order], np.asarray(rows)[order]
         numbers = np.searchsorted(self._ends, starts, "right")
+        if not self._remote:
+            self._copy(numbers, starts, rows, into)
+            return
         cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
-        parts = [
-            (int(numbers[low]), starts[low:high], rows[low:high]) for low, high in itertools.pairwise(cuts)
-        ]
-        if self._remote and len(parts) > 1:
-            with ThreadPoolExecutor(REMOTE_SHARDS_AT_A_TIME) as pool:
-                for done in [pool.submit(self._gather_shard, *part, into) for part in parts]:
-                    done.result()
-        else:
-            for part in parts:
-                self._gather_shard(*part, into)
+        parts = [slice(*cut) for cut in itertools.pairwise(cuts)]
 
-    def _gather_shard(self, number: int, starts: np.ndarray, rows: np.ndarray, into: Rows) -> None:
-        """Read the rows that begin in one shard; loops over rows, so each does as little as can be."""
-        shard, length = self._shard(number), into.length
-        base = int(self._ends[number]) - self.ledger.shards[number].tokens
-        local = starts - base
-        batches = np.searchsorted(shard.starts, local, "right") - 1
-        whole = local + length <= shard.starts[batches + 1]
-        words, check = shard.words, shard.file.check
-        width = words.itemsize
-        # Of the same width as what is read, so that rows of 32-bit ids are copied as they are.
-        tokens = into.tokens.view(np.uint32) if width == 4 else into.tokens
-        if self._remote:
-            shard.prepare(local[whole], batches[whole], length)
-        for row, start, batch_number, is_whole in zip(
-            rows.tolist(), local.tolist(), batches.tolist(), whole.tolist(), strict=True
-        ):
-            if not is_whole:
-                self._gather_pieces(base + start, row, into)
+        def fetch_and_copy(part: slice) -> None:
+            number = int(numbers[part.start])
+            self._shard(number).prepare(starts[part] - self._first(number), into.length)
+            self._copy(numbers[part], starts[part], rows[part], into)
+
+        with ThreadPoolExecutor(min(len(parts), REMOTE_SHARDS_AT_A_TIME)) as pool:
+            for done in [pool.submit(fetch_and_copy, part) for part in parts]:
+                done.result()
+
+    def _copy(self, numbers: np.ndarray, starts: np.ndarray, rows: np.ndarray, into: Rows) -> None:
+        """Copy rows, ascending; the loop is what reading costs beside the copying, so it does little and calls little."""
+        length, width = into.length, np.dtype(self.ledger.tokenizer.dtype).itemsize
+        size = length * width
+        number, tokens, out = -1, into.tokens, into.bytes
+        add, as_they_are = into.add_begins, width == tokens.itemsize
+        for n, row, begin in zip(numbers.tolist(), rows.tolist(), starts.tolist(), strict=True):
+            if n != number:
+                number = n
+                shard, base = self._shard(n), self._first(n)
+                file, view, words, first_tokens = shard.file, shard.file.view, shard.words, shard.first_tokens
+                checked = file.checked
+            batch = shard.batch(bisect_right(first_tokens, begin - base) - 1)
+            start = begin - base - batch.first_token
+            stop = start + length
+            if stop > batch.tokens:
+                self._copy_pieces(begin, row, into)
                 continue
-            batch = shard.batch(batch_number)
-            start -= batch.first_token
             at = batch.at + start * width
-            check(at, at + length * width)
-            tokens[row] = words[at // width : at // width + length]
+            if checked.find(0, at // BLOCK, -(-(at + size) // BLOCK)) >= 0:
+                file.check(at, at + size)
+            if as_they_are:
+                out[row * size : row * size + size] = view[at : at + size]
+            else:
+                tokens[row] = words[at // width : at // width + length]
             first = bisect_right(batch.begins, start)
-            last = bisect_left(batch.begins, start + length, first)
+            last = bisect_left(batch.begins, stop, first)
             if last > first:
-                into.add_begins(batch.offsets[first:last] + (row * length - start))
-            if batch.loss_spans is not None:
-                into.loss_mask[row] = Piece(batch, start, start + length).loss_mask
+                add(batch.offsets[first:last], row * length - start)
+            if batch.has_loss_spans:
+                into.loss_mask[row] = Piece(batch, start, stop).loss_mask
 
-    def _gather_pieces(self, start: int, row: int, into: Rows) -> None:
+    def _first(self, number: int) -> int:
+        """Return the position in the cache of the first token of a shard."""
+        return int(self._ends[number]) - self.ledger.shards[number].tokens
+
+    def _copy_pieces(self, start: int, row: int, into: Rows) -> None:
         """Read a row that does not lie in one batch."""
         at = 0
         for _, _, piece in self._pieces(start, start + into.length):
             size = piece.stop - piece.start
             into.tokens[row, at : at + size] = piece.ids
-            into.add_begins(piece.begins + (row * into.length + at))
+            into.add_begins(piece.begins, row * into.length + at)
             mask = piece.loss_mask
             if mask is not None:
                 into.loss_mask[row, at : at + size] = mask
@@ -320,7 +329,7 @@ class TokenCache:
         """Yield ``(shard, its first token in the cache, piece)`` for tokens ``[start, stop)``."""
         shard = int(np.searchsorted(self._ends, start, "right"))
         while start < stop:
-            base, end = int(self._ends[shard]) - self.ledger.shards[shard].tokens, int(self._ends[shard])
+            base, end = self._first(shard), int(self._ends[shard])
             for piece in self._shard(shard).pieces(start - base, min(stop, end) - base):
                 yield shard, base, piece
             start = max(start, end)

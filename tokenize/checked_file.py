@@ -71,13 +71,14 @@ class CheckedFile:
         self.source = pa.BufferReader(buffer)
         """For Arrow."""
         self._address = buffer.address
-        self.view = memoryview(buffer)
+        self.view = memoryview(buffer).cast("B")
         """All bytes, checked or not."""
         self.trailer = self._read_trailer()
         """Checked."""
-        self._checked = bytearray(blocks_of(entry.body))
+        self.checked = bytearray(blocks_of(entry.body))
+        """For each block of the body, whether it was compared."""
         if remote is None and checking is Checking.NEVER:
-            self._checked = bytearray(b"\1") * len(self._checked)
+            self.checked = bytearray(b"\1") * len(self.checked)
         elif checking is Checking.OPEN:
             self.check(0, entry.body)
 
@@ -99,7 +100,7 @@ class CheckedFile:
         Raises:
           ArtefactError: they are not, or can't be had.
         """
-        block = self._checked.find(0, start // BLOCK, -(-stop // BLOCK))
+        block = self.checked.find(0, start // BLOCK, -(-stop // BLOCK))
         if block >= 0:
             self._check_blocks(block, -(-stop // BLOCK))
 
@@ -129,7 +130,7 @@ class CheckedFile:
     def _unlike(self, first: int, last: int) -> list[int]:
         """Compare blocks that were not yet; return those whose checksum differs."""
         view, checksums, digest = self.view, self.trailer.checksums, xxhash.xxh3_64_intdigest
-        body, checked = self._entry.body, self._checked
+        body, checked = self._entry.body, self.checked
         unlike = []
         for block in range(first, last):
             if checked[block]:

@@ -19,20 +19,30 @@ class Rows:
         """int32[B, T]."""
         self.loss_mask = np.ones((count, length), bool)
         """bool[B, T]: whether the token carries loss when it is the one to be predicted."""
+        self.bytes = memoryview(self.tokens.reshape(-1).view(np.uint8).data)
+        """The memory of ``tokens``."""
         self._begins: list[np.ndarray] = []
+        self._shifts: list[int] = []
 
-    def add_begins(self, begins: np.ndarray) -> None:
-        """Note that documents begin at ``begins``, int64[n], counted over all rows: ``row * T + position``."""
+    def add_begins(self, begins: np.ndarray, shift: int) -> None:
+        """Note that documents begin at ``begins + shift``, int64[n], counted over all rows: ``row * T + position``."""
         self._begins.append(begins)
+        self._shifts.append(shift)
 
     def segment_ids(self) -> np.ndarray:
         """Return int32[B, T]: 1 for the first document in the row, 2 for the next, …"""
         count, length = self.tokens.shape
-        if not count or not length:
+        if not self.tokens.size:
             return np.zeros((count, length), np.int32)
         firsts = np.arange(count) * length
-        begins = np.unique(np.concatenate([firsts, *self._begins]))
+        added = np.concatenate([*self._begins, firsts[:0]])
+        added += np.repeat(np.array(self._shifts, np.int64), [len(begins) for begins in self._begins])
+        begins = np.concatenate([firsts, added])
+        begins.sort(kind="stable")  # Made of few runs that are sorted already.
         lengths = np.diff(begins, append=count * length)
+        if not lengths.all():
+            begins = begins[lengths > 0]
+            lengths = np.diff(begins, append=count * length)
         before = np.searchsorted(begins, firsts)  # segments of the rows above
         numbers = np.arange(1, len(begins) + 1) - before[begins // length]
         return np.repeat(numbers.astype(np.int32), lengths).reshape(count, length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import struct
 from collections.abc import Iterator
@@ -43,6 +44,8 @@ class Batch:
         self._ids = np.asarray(listed.values)
         self.tokens = len(self._ids)
         """Ids in it."""
+        self.has_loss_spans = "loss_spans" in columns.schema.names
+        """Whether :attr:`loss_spans` is there."""
         self.at = file.position(values)[0] if self.tokens else 0
         """Where its ids begin in the file."""
         if self.at % self._ids.itemsize:
@@ -103,7 +106,7 @@ class Batch:
         Document d has the spans ``first[d]`` to ``first[d + 1]``, cut at its ends; one whose spans are null has one, all of it.
         ``None`` where the shard has no such column.
         """
-        if "loss_spans" not in self._columns.schema.names:
+        if not self.has_loss_spans:
             return None
         column = self.column("loss_spans")
         null = column.is_null().to_numpy(zero_copy_only=False)
@@ -208,8 +211,8 @@ class ShardReader:
             )
         if self._reader.num_record_batches != len(trailer.at):
             raise self._damaged("its table of record batches is not Arrow's")
-        self.starts = np.concatenate([[0], np.cumsum(trailer.tokens)])
-        """int64[batches + 1]: first token of each batch within the shard, and the end."""
+        self.first_tokens: list[int] = (np.cumsum(trailer.tokens) - trailer.tokens).tolist()
+        """The first token of each batch within the shard."""
         self._rows = np.concatenate([[0], np.cumsum(trailer.documents)])
         self._opened_batches: list[Batch | None] = [None] * len(trailer.at)
         self.words = file.words(np.dtype(identity.dtype))
@@ -236,7 +239,7 @@ class ShardReader:
 
     def pieces(self, start: int, stop: int) -> Iterator[Piece]:
         """Yield the pieces that make up tokens ``[start, stop)`` of the shard, in order."""
-        number = int(np.searchsorted(self.starts, start, "right")) - 1
+        number = bisect.bisect_right(self.first_tokens, start) - 1
         while start < stop:
             batch = self.batch(number)
             end = min(stop, batch.first_token + batch.tokens)
@@ -244,22 +247,21 @@ class ShardReader:
                 yield Piece(batch, start - batch.first_token, end - batch.first_token)
             start, number = max(start, end), number + 1
 
-    def prepare(self, starts: np.ndarray, numbers: np.ndarray, length: int) -> None:
+    def prepare(self, starts: np.ndarray, length: int) -> None:
         """Check the ids of many rows at once, which fetches what is missing of a remote shard at the same time.
 
         Args:
           starts: int64[n], the first token of each row within the shard.
-          numbers: int64[n], the batch that each lies in, all of it.
-          length: tokens of a row.
+          length: tokens of a row; those beyond the batch that it begins in are left out.
 
         Raises:
           ArtefactError: something is not as it was written.
         """
         width, ranges = self.words.itemsize, []
-        for start, number in zip(starts.tolist(), numbers.tolist(), strict=True):
-            batch = self.batch(number)
-            at = batch.at + (start - batch.first_token) * width
-            ranges.append((at, at + length * width))
+        for start in starts.tolist():
+            batch = self.batch(bisect.bisect_right(self.first_tokens, start) - 1)
+            start -= batch.first_token
+            ranges.append((batch.at + start * width, batch.at + min(start + length, batch.tokens) * width))
         self.file.check_all(ranges)
 
     def batch_of_row(self, row: int) -> Batch:
@@ -277,7 +279,7 @@ class ShardReader:
                 raise self._damaged("the record batch has no header", number)
             file.check(at, at + 8 + size)
             columns = self._reader.get_batch(number)
-            batch = Batch(file, columns, int(self.starts[number]), int(self._rows[number]))
+            batch = Batch(file, columns, self.first_tokens[number], int(self._rows[number]))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._unreadable(error) from None
         offsets = batch.offsets
