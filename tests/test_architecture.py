@@ -122,7 +122,7 @@ IMPORT_NAMES = {
     "pyyaml": "yaml",
     "apache-beam": "apache_beam",
 }
-OPTIONAL = {"tokenizers", "py3langid", "huggingface_hub"}
+OPTIONAL = {"gigatoken", "tokenizers", "py3langid", "huggingface_hub"}
 """Imported inside functions, with an error that names the extra."""
 
 

@@ -21,6 +21,7 @@ from tootsie.datasets.errors import InputError, SpecError
 from tootsie.datasets.provenance import code_version, fingerprint
 from tootsie.tokenize.build_key import PROGRESS, BuildKey, Split
 from tootsie.tokenize.cache import TokenCache
+from tootsie.tokenize.engines import Engine, EngineChoice, choose_engine
 from tootsie.tokenize.hold_out import check_fraction
 from tootsie.tokenize.job import Job, complete, refuse_other_build
 from tootsie.tokenize.ledger import (
@@ -30,7 +31,7 @@ from tootsie.tokenize.ledger import (
 from tootsie.tokenize.shard_build import ShardTask, build_run
 from tootsie.tokenize.shard_writer import shard_path
 from tootsie.tokenize.sharding import Slice, cut, limited, shard_count
-from tootsie.tokenize.sources import Corpus, find_corpora
+from tootsie.tokenize.sources import Corpus, find_corpora, sample
 from tootsie.tokenize.tokenizers import DEFAULT_TOKENIZER, load_tokenizer
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class BuildSettings:
     """Begin documents with BOS; by default as the tokenizer's makers do."""
     add_eos: bool | None = None
     """End documents with EOS; by default yes."""
+    engine: Engine = Engine.AUTO
+    """What encodes; the ids, and with them the shards, are the same."""
 
 
 def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> list[Job]:
@@ -103,6 +106,11 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
             ("validation", storage.join(output, "validation"), fraction),
         ]
     _refuse_other_layout(output, bool(fraction))
+    files = [file for corpus in corpora for file in corpus.files]
+    engine = EngineChoice(tokenizer.engine, tokenizer.engine_version)
+    if not all(storage.exists(storage.join(folder, LEDGER_NAME)) for _, folder, _ in splits):
+        weight = sum(file.weight for file in limited(files, settings.limit))
+        engine = choose_engine(tokenizer, settings.engine, weight, sample(files))
     jobs = []
     for split, folder, share in splits:
         shards = settings.shards
@@ -113,7 +121,7 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
             name=name,
             split=split,
             tokenizer=tokenizer.identity,
-            engine=EngineInfo(name=tokenizer.engine, version=tokenizer.engine_version),
+            engine=EngineInfo(name=engine.name, version=engine.version),
             sources=tuple(corpus.source for corpus in corpora),
             settings={
                 "validation_fraction": fraction,
@@ -137,10 +145,11 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
                 add_eos=settings.add_eos,
                 identity=tokenizer.identity,
                 build=build,
+                engine=engine,
             )
             for number, run in enumerate(runs)
         )
-        job = Job(folder, key, tasks)
+        job = Job(folder, key, tasks, notes=(engine.note,) if engine.note else ())
         refuse_other_build(job)
         jobs.append(job)
     return jobs

@@ -81,9 +81,10 @@ class BytePairTokenizer(Tokenizer):
         add_eos: bool = True,
     ) -> None:
         self.pattern = pattern
+        self.ranks = dict(ranks)
         self.specials = dict(specials)
         self._encoding = tiktoken.Encoding(
-            name, pat_str=pattern, mergeable_ranks=dict(ranks), special_tokens=dict(specials)
+            name, pat_str=pattern, mergeable_ranks=self.ranks, special_tokens=self.specials
         )
         self._bytes = {rank: token for token, rank in ranks.items()}
         self._bytes.update({rank: token.encode() for token, rank in specials.items()})

@@ -78,6 +78,12 @@ def build_command(
     add_eos: Annotated[
         bool | None, typer.Option("--add-eos/--no-add-eos", help="End documents with EOS (yes).")
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="auto, tiktoken or gigatoken. auto: gigatoken, where it is installed and has proved to give tiktoken's ids."
+        ),
+    ] = "auto",
     workers: Annotated[
         int | None, typer.Option(help="Worker processes on this machine; 0: one for each core.")
     ] = None,
@@ -92,6 +98,7 @@ def build_command(
     from tootsie.datasets.errors import SpecError
     from tootsie.datasets.sole_writer import sole_writer
     from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs
+    from tootsie.tokenize.engines import Engine
 
     located, beam_arguments = beam_runner.split_arguments(paths)
     if len(located) < 2:
@@ -109,6 +116,7 @@ def build_command(
         limit=limit,
         add_bos=add_bos,
         add_eos=add_eos,
+        engine=Engine.named(engine),
     )
     options = beam_runner.pipeline_options(beam_arguments, workers=workers, job_name="tootsie-tokenize")
     if dry_run:
@@ -201,7 +209,8 @@ def print_books(cache: TokenCache) -> None:
     )
     typer.echo(
         f"{cache.url}: {ledger.tokens:,} tokens ({ledger.tokenizer.name}, {ledger.tokenizer.dtype}), "
-        f"{ledger.bytes / ledger.tokens:.2f} bytes a token, {len(ledger.shards):,} shards"
+        f"{ledger.bytes / ledger.tokens:.2f} bytes a token, {len(ledger.shards):,} shards, "
+        f"encoded by {ledger.engine.name} {ledger.engine.version}"
     )
 
 
@@ -213,9 +222,11 @@ def _console() -> Any:
 
 
 def show_progress(jobs: list[Job]) -> Any:
-    """Return a context manager that shows finished shards while the pipeline runs: a bar, on a terminal only."""
+    """Print what is to be known of the jobs; return a context manager that shows finished shards meanwhile, on a terminal only."""
     import contextlib
 
+    for note in dict.fromkeys(note for job in jobs for note in job.notes):
+        typer.echo(note, err=True)
     if not sys.stderr.isatty():
         return contextlib.nullcontext()
     return _bar(jobs)

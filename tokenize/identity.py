@@ -138,6 +138,10 @@ class Tokenizer(abc.ABC):
         """Return the ids as a cache holds them, uint32[n]: BOS and EOS as the policy says, appended as ids."""
         return self._framed(self.encode_array(text))
 
+    def encode_documents(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Return :meth:`encode_document` of each text."""
+        return [self.encode_document(text) for text in texts]
+
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """Return the bytes that the ids stand for.
 

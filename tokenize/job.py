@@ -28,6 +28,8 @@ class Job:
     key: BuildKey
     tasks: tuple[Any, ...]
     """One for each shard, with ``folder``, ``path`` and ``build`` (the fingerprint of the key) at least."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of how it is built."""
 
     @property
     def finished(self) -> bool:

@@ -12,14 +12,19 @@ from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.provenance import fingerprint
 from tootsie.tokenize.build_key import PROGRESS, Split
-from tootsie.tokenize.document_files import RecordReader
+from tootsie.tokenize.document_files import RecordReader, TextRecord
+from tootsie.tokenize.engines import AUDITED, EngineChoice, audit, load_with_engine
 from tootsie.tokenize.hold_out import is_held_out
 from tootsie.tokenize.identity import TokenizerIdentity, require_same
 from tootsie.tokenize.ledger import ShardEntry
 from tootsie.tokenize.shard_writer import write_shard
 from tootsie.tokenize.sharding import Slice
-from tootsie.tokenize.tokenizers import load_tokenizer
 from tootsie.tokenize.verification import xxh3_128
+
+BATCH_LENGTH = 2**20
+"""Characters after which texts go to the engine; one document may be longer."""
+BATCH_RECORDS = 2**12
+"""Likewise documents."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,8 @@ class ShardTask:
     """What it must turn out to be on the worker."""
     build: str
     """Fingerprint of the :class:`BuildKey`."""
+    engine: EngineChoice | None = None
+    """What encodes; ``None`` is the tokenizer's own engine."""
 
 
 class Receipt(BaseModel):
@@ -83,12 +90,26 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
     if read_receipt(task) is not None:
         return task.path
     identity = task.identity
-    tokenizer = load_tokenizer(task.tokenizer, add_bos=task.add_bos, add_eos=task.add_eos)
+    tokenizer = load_with_engine(task.tokenizer, task.add_bos, task.add_eos, task.engine)
     require_same(tokenizer.identity, identity, storage.join(task.folder, task.path))
     reader = reader or RecordReader()
-    read = surrogates = 0
+    read = surrogates = kept = 0
     dropped: Counter[str] = Counter()
     with write_shard(task.folder, task.path, identity, urls=True) as shard:
+        batch: list[TextRecord] = []
+        length = 0
+
+        def encode(url: str) -> None:
+            nonlocal kept, surrogates
+            encoded = tokenizer.encode_documents([record.text for record in batch])
+            for record, ids in zip(batch, encoded, strict=True):
+                if kept % AUDITED == 0:
+                    audit(tokenizer, record, ids, url)
+                kept += 1
+                surrogates += record.surrogates
+                shard.writer.append(record.id, ids, len(record.text.encode()), url=record.url)
+            batch.clear()
+
         for part in task.slices:
             for record in reader.read(part.url, part.first, part.stop):
                 read += 1
@@ -98,9 +119,13 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
                 elif not record.text:
                     dropped["empty_text"] += 1
                 else:
-                    ids = tokenizer.encode_document(record.text)
-                    shard.writer.append(record.id, ids, len(record.text.encode()), url=record.url)
-                    surrogates += record.surrogates
+                    batch.append(record)
+                    length += len(record.text)
+                    if length >= BATCH_LENGTH or len(batch) >= BATCH_RECORDS:
+                        encode(part.url)
+                        length = 0
+            encode(part.url)
+            length = 0
     assert shard.entry is not None
     accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(sorted(dropped.items())))
     receipt = Receipt(
