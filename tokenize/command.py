@@ -222,7 +222,7 @@ def _console() -> Any:
 
 
 def show_progress(jobs: list[Job]) -> Any:
-    """Print what is to be known of the jobs; return a context manager that shows finished shards meanwhile, on a terminal only."""
+    """Print what is to be known of the jobs; return a context manager that shows finished shards, on a terminal only."""
     import contextlib
 
     for note in dict.fromkeys(note for job in jobs for note in job.notes):
