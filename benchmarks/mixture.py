@@ -158,20 +158,24 @@ def own_rates(rounds: int) -> None:
     plan = compile_file(str(RECIPE))
     phase = next(phase for phase in plan.phases if phase.name == PHASE)
     rng = np.random.default_rng(0)
-    sizes = {"contiguous": (2**12, 2**16, 2**20, 2**22), "read on": (2**12, 2**16), "random": (2**10, 2**12)}
+    sizes = {
+        "contiguous": (2**12, 2**16, 2**20, 2**22),
+        "read on": (2**12, 2**16),
+        "random": (1, 2**6, 2**10, 2**12),
+    }
     cases = [(kind, size) for kind, batches in sizes.items() for size in batches]
     rates: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
     for _ in range(rounds):
         for kind, size in cases:
             order = Order(plan)  # Nothing is left over from the round before, but the tables of the shuffles.
-            batches = 2**20 // size if kind == "read on" else 1
+            batches = {"read on": 2**20, "random": 2**12}.get(kind, size) // size
             first = int(rng.integers(phase.start, phase.end - batches * size))
-            positions = first + np.arange(size)
+            several = [first + number * size + np.arange(size) for number in range(batches)]
             if kind == "random":
-                positions = rng.integers(phase.start, phase.end, size)
+                several = [rng.integers(0, plan.total_sequences, size) for _ in range(batches)]
             before = time.process_time()
-            for number in range(batches):
-                order.draw(positions + number * size)
+            for positions in several:
+                order.draw(positions)
             rates[kind, size].append(batches * size / (time.process_time() - before))
     for (kind, size), found in rates.items():
         print(

@@ -10,6 +10,8 @@ This file imports nothing of the package but in the part that measures it: peers
 
 from __future__ import annotations
 
+import importlib
+import importlib.machinery
 import itertools
 import json
 import os
@@ -62,6 +64,7 @@ def megatron(task: dict[str, Any], shares: list[float], start: int, size: int) -
 
 def streaming(task: dict[str, Any], shares: list[float], start: int, size: int) -> Draw:
     """StreamingDataset, whose order of an epoch is made as a whole; an epoch is as long as what is drawn."""
+    need_no_images()
     from streaming import Stream, StreamingDataset
     from streaming.base.batching import generate_work
     from streaming.base.util import clean_stale_shared_memory
@@ -102,6 +105,26 @@ def streaming(task: dict[str, Any], shares: list[float], start: int, size: int) 
         return (np.searchsorted(bounds, mine, side="right") - 1).astype(np.int32), mine
 
     return draw
+
+
+def need_no_images() -> None:
+    """Let Streaming be imported where torchvision does not fit torch (one built for processors only, say): no images are read."""
+    try:
+        importlib.import_module("torchvision.datasets")
+    except (ImportError, RuntimeError):
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        parts = {
+            "": [],
+            ".datasets": ["VisionDataset"],
+            ".transforms": [],
+            ".transforms.functional": ["to_tensor"],
+        }
+        for part, names in parts.items():
+            module = types.ModuleType(f"torchvision{part}")
+            module.__spec__ = importlib.machinery.ModuleSpec(module.__name__, None)
+            module.__dict__.update(dict.fromkeys(names, object))
+            sys.modules[module.__name__] = module
 
 
 def grain(task: dict[str, Any], shares: list[float], start: int, size: int) -> Draw:

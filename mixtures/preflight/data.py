@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator
 from fractions import Fraction
@@ -17,6 +18,8 @@ BLOCK = 2048
 """Block of Levanter's mixture, in which shares are rounded down."""
 MANY_EPOCHS = 4
 """Passes beyond which repeated text teaches little (Muennighoff et al. 2023)."""
+STEPS_OF_A_GROUP = 4
+"""Steps that the windows of a group of a block shuffle should last for at least."""
 OFF_BY = 1.25
 """Factor between a typed weight and a measured size that is taken for a mistake."""
 
@@ -184,6 +187,30 @@ def _no_replay(compiled: Compiled) -> Iterator[Problem]:
             )
 
 
+def _shuffles(compiled: Compiled) -> Iterator[Problem]:
+    """Shuffles in blocks whose groups hold little more than a batch, so that batches are drawn from few places."""
+    plan = compiled.plan
+    for dataset in plan.datasets:
+        if dataset.shuffle is None:
+            continue
+        # What is shuffled are spans, which may hold several sequences of a phase.
+        held = dataset.shuffle.block * dataset.shuffle.group
+        in_a_step = {
+            phase.name: phase.shares[dataset.name] * phase.batch_size / plan.tape_of(phase).slices
+            for phase in plan.phases
+            if dataset.name in phase.sequences
+        }
+        phase, most = max(in_a_step.items(), key=lambda item: item[1], default=("", 0.0))
+        if held < STEPS_OF_A_GROUP * most:
+            yield Problem(
+                dataset.name,
+                Severity.WARNING,
+                f"is shuffled in {dataset.shuffle}: {held:,} windows, of which a step of phase {phase!r} draws {most:,.0f}. "
+                "Batches come from few places of the file, so that their losses follow its order. Make 'group' "
+                f"{math.ceil(STEPS_OF_A_GROUP * most / dataset.shuffle.block):,} or more",
+            )
+
+
 def _tags(compiled: Compiled, dataset: str) -> set[str]:
     spec, measured = compiled.spec.datasets.get(dataset), compiled.measured.get(dataset)
     return set(measured.tags if measured is not None else ()) | set(spec.tags if spec is not None else ())
@@ -203,6 +230,7 @@ DATA_CHECKS = (
     Check("expectations", (5,), "groups that do not add up to what is expected", _expectations),
     Check("runway", (8, 9), "where each dataset has been seen once", _runway),
     Check("block-floor", (6, 7, 12), "small shares that rounding within blocks would lose", _block_floor),
+    Check("shuffle", (16,), "block shuffles that mix too little", _shuffles),
     Check("cooldown-web", (25,), "cooldowns without broad text", _no_web),
     Check("replay", (36,), "fine-tuning without replay", _no_replay),
 )

@@ -92,6 +92,20 @@ TWO = "  - {{name: two, for: 100 steps, {}}}\n"
             "epochs",
             [],
         ),
+        # A step draws 9 windows of web: a group of 12 is one batch and a bit, one of 36 lasts for four.
+        *(
+            (
+                {
+                    "change": (
+                        "{cache: web,",
+                        f"{{cache: web, shuffle: {{block: 4 sequences, group: {group}}},",
+                    )
+                },
+                "shuffle",
+                expected,
+            )
+            for group, expected in ((3, [("web", W)]), (9, []))
+        ),
         # One weight was typed from another dataset's size.
         ({"sizes": {"wiki": 500_000}}, "typed-weights", [("wiki", E)]),
         # The 0.2 and the 0.1 have changed places.
