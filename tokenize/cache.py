@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ from tootsie.tokenize.block_cache import BlockCache
 from tootsie.tokenize.checked_file import Checking
 from tootsie.tokenize.ledger import Ledger, ledger_url, load_ledger
 from tootsie.tokenize.rows import Rows
-from tootsie.tokenize.shard_reader import Batch, Piece, ShardReader
+from tootsie.tokenize.shard_reader import MARK, Batch, Piece, ShardReader
 from tootsie.tokenize.trailer import BLOCK
 
 if TYPE_CHECKING:
@@ -213,8 +213,9 @@ class TokenCache:
                 number = n
                 shard, base = self._shard(n), self._first(n)
                 file, view, words, first_tokens = shard.file, shard.file.view, shard.words, shard.first_tokens
-                checked = file.checked
-            batch = shard.batch(bisect_right(first_tokens, begin - base) - 1)
+                checked, opened = file.checked, shard.opened
+            batch_number = bisect_right(first_tokens, begin - base) - 1
+            batch = opened[batch_number] or shard.batch(batch_number)
             start = begin - base - batch.first_token
             stop = start + length
             if stop > batch.tokens:
@@ -227,10 +228,8 @@ class TokenCache:
                 out[row * size : row * size + size] = view[at : at + size]
             else:
                 tokens[row] = words[at // width : at // width + length]
-            first = bisect_right(batch.begins, start)
-            last = bisect_left(batch.begins, stop, first)
-            if last > first:
-                add(batch.offsets[first:last], row * length - start)
+            marks = batch.marks
+            add(row, batch.offsets[marks[start // MARK] : marks[-(-stop // MARK)]], row * length - start)
             if batch.has_loss_spans:
                 into.loss_mask[row] = Piece(batch, start, stop).loss_mask
 
@@ -244,7 +243,7 @@ class TokenCache:
         for _, _, piece in self._pieces(start, start + into.length):
             size = piece.stop - piece.start
             into.tokens[row, at : at + size] = piece.ids
-            into.add_begins(piece.begins, row * into.length + at)
+            into.add_begins(row, piece.begins, row * into.length + at)
             mask = piece.loss_mask
             if mask is not None:
                 into.loss_mask[row, at : at + size] = mask

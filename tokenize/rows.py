@@ -21,11 +21,16 @@ class Rows:
         """bool[B, T]: whether the token carries loss when it is the one to be predicted."""
         self.bytes = memoryview(self.tokens.reshape(-1).view(np.uint8).data)
         """The memory of ``tokens``."""
+        self._rows: list[int] = []
         self._begins: list[np.ndarray] = []
         self._shifts: list[int] = []
 
-    def add_begins(self, begins: np.ndarray, shift: int) -> None:
-        """Note that documents begin at ``begins + shift``, int64[n], counted over all rows: ``row * T + position``."""
+    def add_begins(self, row: int, begins: np.ndarray, shift: int) -> None:
+        """Note where documents begin: at ``begins + shift``, int64[n], counted over all rows (``row * T + position``).
+
+        What does not lie in the row is left out.
+        """
+        self._rows.append(row)
         self._begins.append(begins)
         self._shifts.append(shift)
 
@@ -36,8 +41,10 @@ class Rows:
             return np.zeros((count, length), np.int32)
         firsts = np.arange(count) * length
         added = np.concatenate([*self._begins, firsts[:0]])
-        added += np.repeat(np.array(self._shifts, np.int64), [len(begins) for begins in self._begins])
-        begins = np.concatenate([firsts, added])
+        counts = [len(begins) for begins in self._begins]
+        added += np.repeat(np.array(self._shifts, np.int64), counts)
+        inside = added // length == np.repeat(np.array(self._rows, np.int64), counts)
+        begins = np.concatenate([firsts, added[inside]])
         begins.sort(kind="stable")  # Made of few runs that are sorted already.
         lengths = np.diff(begins, append=count * length)
         if not lengths.all():
