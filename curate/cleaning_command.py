@@ -42,10 +42,16 @@ class CleaningCommand:
             print(f"setting\t{name}\t{value}")
 
     @contextlib.contextmanager
-    def writing(self, run: CleaningRun, *, overwrite: bool) -> Iterator[bool]:
-        """Hold the output folder for the block; gives whether the same run is finished there."""
+    def writing(self, run: CleaningRun, *, overwrite: bool, documents: bool = True) -> Iterator[bool]:
+        """Hold the output folder for the block; gives whether the same run is finished there.
+
+        Args:
+          run: what is going to be done.
+          overwrite: whether another run's output is deleted.
+          documents: whether the run writes documents, not only a report.
+        """
         with sole_writer(self.folder):
-            finished = cleaning_run.check_output(run, overwrite=overwrite)
+            finished = cleaning_run.check_output(run, overwrite=overwrite, documents=documents)
             if finished:
                 print(f"{self.folder}: already finished; nothing to do")
             yield finished
@@ -55,11 +61,12 @@ class CleaningCommand:
     ) -> None:
         """Write the report and print the books."""
         cleaning_run.finish_run(run, report)
-        for output, manifest in zip(run.outputs, manifests, strict=True):
+        for output, manifest in zip(run.outputs, manifests, strict=bool(manifests)):
             progress.show_accounting(manifest, output.folder)
+        written = sum(manifest.documents for manifest in manifests)
         print(
-            f"{self.folder}: {sum(manifest.documents for manifest in manifests):,} of {run.documents:,} documents in "
-            f"{seconds:.1f} s ({run.documents / seconds:,.0f} documents/s)"
+            f"{self.folder}: read {run.documents:,} documents, wrote {written:,} in {seconds:.1f} s "
+            f"({run.documents / seconds:,.0f} documents/s)"
         )
 
 

@@ -22,7 +22,7 @@ from tootsie.datasets import storage
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.datasets.manifest import Manifest, write_manifest
-from tootsie.datasets.provenance import code_version
+from tootsie.datasets.provenance import code_version, fingerprint
 
 Judge = Callable[[int, Document], Outcome]
 """Says of a numbered document what becomes of it."""
@@ -46,6 +46,11 @@ class CleaningRun:
     outputs: tuple[Output, ...]
     report: str
     """File name of the report, which is written last."""
+
+    @property
+    def identity(self) -> str:
+        """SHA-256 of what is read, of the settings and of the code: equal ones give equal bytes."""
+        return fingerprint([output.plan.model_dump() for output in self.outputs])
 
     @property
     def files(self) -> list[InputFile]:
@@ -108,8 +113,13 @@ def plan_run(
     return CleaningRun(folder, tuple(outputs), report)
 
 
-def check_output(run: CleaningRun, *, overwrite: bool = False) -> bool:
+def check_output(run: CleaningRun, *, overwrite: bool = False, documents: bool = True) -> bool:
     """Compare the output folder with the run; return whether an identical run is already finished there.
+
+    Args:
+      run: what is going to be done.
+      overwrite: whether another run's output is deleted.
+      documents: whether the run writes documents, not only a report.
 
     Raises:
       ArtefactError: the folder belongs to another run, and ``overwrite`` is not set.
@@ -125,10 +135,16 @@ def check_output(run: CleaningRun, *, overwrite: bool = False) -> bool:
         )
         for output in run.outputs
     ]
-    if all(finished) and storage.exists(report):
-        return True
-    state = storage.join(run.folder, WORK, "run.json")
-    content = json.dumps([output.plan.model_dump() for output in run.outputs]).encode()
+    if storage.exists(report) and (all(finished) or not documents):
+        if json.loads(storage.read_bytes(report)).get("run") == run.identity:
+            return True
+        raise ArtefactError(
+            "the folder holds the report of a run with other inputs, settings or code",
+            file=report,
+            remedy="Use another output folder, or --overwrite",
+        )
+    state = storage.join(run.folder, WORK, "run")
+    content = run.identity.encode()
     if storage.exists(state) and storage.read_bytes(state) != content:
         raise ArtefactError(
             "the folder holds the unfinished output of a run with other inputs, settings or code",

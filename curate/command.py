@@ -1,5 +1,5 @@
 """``tootsie curate arxiv|wikipedia|stackexchange IN... OUT``: raw dumps to Markdown documents; ``fidelity`` measures them;
-``dedup`` cleans them."""
+``dedup`` and ``decontaminate`` clean them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 import typer.main
 
 from tootsie.curate import command_options as options
+from tootsie.curate.decontamination.command import decontaminate
 from tootsie.curate.deduplication.command import dedup
 from tootsie.curate.fidelity.command import fidelity
 
@@ -31,6 +32,7 @@ app = typer.Typer(
 app.command()(fidelity)
 _CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 app.command(context_settings=_CONTEXT)(dedup)
+app.command(context_settings=_CONTEXT)(decontaminate)
 
 
 @app.command(context_settings=_CONTEXT)

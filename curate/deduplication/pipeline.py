@@ -276,6 +276,7 @@ def _report(
     sizes = Counter(decision.clusters.values())
     return {
         "format": "tootsie-deduplication/1",
+        "run": run.identity,
         "settings": settings.content(),
         "sources": sources,
         "pairs": {
