@@ -15,6 +15,7 @@ from tootsie.mixtures.branch import branch_record, branch_step, check_base, draw
 from tootsie.mixtures.changes import INHERITED, list_changes
 from tootsie.mixtures.duration import Duration, Unit
 from tootsie.mixtures.measured import Measured, check_caches, check_long_enough, measure, plan_datasets
+from tootsie.mixtures.phase_part import part_name
 from tootsie.mixtures.plan import (
     FORMAT,
     FORMAT_OF_LENGTHS,
@@ -335,7 +336,7 @@ class _Compiler:
         ramp = ramp_parts(transition, over, self.asked[self._mixture], self.asked[mixture])
         return [
             (
-                f"{phase.name} (ramp {number}/{len(ramp)})",
+                part_name(phase.name, number, len(ramp)),
                 f"{self._mixture} to {mixture}, {float(done):.1%}",
                 shares,
                 part_steps,

@@ -26,6 +26,7 @@ from tootsie.mixtures.apportionment import largest_remainder
 from tootsie.mixtures.block_shuffle import BlockShuffle
 from tootsie.mixtures.cache_location import as_seen_here, is_absolute, seen_from
 from tootsie.mixtures.lengths import Lengths
+from tootsie.mixtures.phase_part import stretch_ends
 from tootsie.mixtures.settings import PhaseSettings
 from tootsie.mixtures.tape import Tape, tape_for
 from tootsie.tokenize.ledger import TokenizerIdentity
@@ -329,9 +330,15 @@ class Plan(BaseModel):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Plan:
         """Return a copy with other fields; nothing that was computed from the old ones goes with it."""
         copy = super().model_copy(update=update, deep=deep)
-        for name in ("lengths", "_end_steps"):
+        for name in ("lengths", "boundaries", "_end_steps"):
             copy.__dict__.pop(name, None)
         return copy
+
+    @cached_property
+    def boundaries(self) -> frozenset[int]:
+        """Steps after which a stretch of the run is over: the ends of all phases, but a ramp is one stretch."""
+        ends = stretch_ends([phase.name for phase in self.phases])
+        return frozenset(phase.end_step for phase, end in zip(self.phases, ends, strict=True) if end)
 
     @property
     def longest_sequence(self) -> int:

@@ -179,9 +179,9 @@ def train(
         state, metrics = update(state, rows, settings)
         before, now = now, progress_at(plan, step + 1)
         consumed += np.bincount(batch.dataset, minlength=len(names))
-        ends_phase = now.steps == phase.end_step
+        ends_phase, ends_stretch = now.steps == phase.end_step, now.steps in plan.boundaries
 
-        permanent = ends_phase or _due(run.checkpoints.every, before, now)
+        permanent = ends_stretch or _due(run.checkpoints.every, before, now)
         saves = permanent or now.steps == stop or _due(run.checkpoints.temporary_every, before, now)
         records = ends_phase or is_due(run.metrics_every, before, now)
         if records or saves:
@@ -218,16 +218,16 @@ def train(
         recorder.timing(
             {"step": now.steps, "seconds": seconds, "tokens_per_second": batch.tokens.size / seconds}
         )
-        if is_due(run.log_every, before, now) or ends_phase:
+        if is_due(run.log_every, before, now) or ends_stretch:
             recent = durations[logged - first :]
             rate, logged = len(recent) / sum(recent), now.steps  # evaluation and checkpoints left out
             tell(
                 f"step {now.steps:,}/{plan.total_steps:,}  {phase.name}  loss {float(metrics.loss):.4f}"
                 f"  learning rate {float(settings.learning_rate):.2e}  {rate:,.0f} tokens/s"
             )
-        if ends_phase or _due(run.evaluation.every, before, now):
+        if ends_stretch or _due(run.evaluation.every, before, now):
             evaluate_all(now)
-        if ends_phase or _due(run.samples.every, before, now):
+        if ends_stretch or _due(run.samples.every, before, now):
             write_samples(now)
         if saves:
             save(now, phase.name, is_temporary=not permanent)

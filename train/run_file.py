@@ -43,7 +43,7 @@ class _Section(BaseModel):
 
 
 class EvaluationSettings(_Section):
-    """Held-out loss and bits per byte. Always measured at step 0 and at the end of each phase."""
+    """Held-out loss and bits per byte. Always measured at step 0 and at the end of each phase (a ramp is one)."""
 
     sets: dict[str, Url] = {}
     """Name of each held-out set, and the URL of its token cache."""

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from tootsie.mixtures.compiler import Compiled
+from tootsie.mixtures.phase_part import whole_name
 from tootsie.mixtures.plan import Plan
 from tootsie.mixtures.preflight.check import Check, Problem, Severity
 
@@ -23,9 +24,7 @@ def _other_unit(compiled: Compiled) -> Iterator[Problem]:
             compiled.plan.branch and after.first_step < compiled.plan.branch.step
         ):
             continue
-        name = after.name.partition(" (")[
-            0
-        ]  # Of a ramp, the first part is where the mixture begins to change.
+        name = whole_name(after.name)  # Of a ramp, the first part is where the mixture begins to change.
         if name in seen:
             continue
         seen.add(name)

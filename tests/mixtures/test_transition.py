@@ -142,3 +142,16 @@ def test_blend_ends_where_it_should() -> None:
     assert blend(old, new, Fraction(0)) == old
     assert blend(old, new, Fraction(1)) == new
     assert blend(old, new, Fraction(1, 4)) == {"a": WEIGHT_TOTAL * 3 // 4, "b": WEIGHT_TOTAL // 4}
+
+
+def test_a_ramp_is_one_stretch_of_the_run(compiled: Callable[..., Plan]) -> None:
+    """Its parts end at no boundary, but the ramp as a whole does; so does one that a branch cuts short."""
+    two = "  - {name: two, mixture: rich, for: 30 steps, transition: {over: 10 steps, parts: 5}}\n"
+    plan = compiled(HEAD + two, **CACHES)
+    assert plan.boundaries == {100, 110, 130}
+    cut = plan.model_copy(
+        update={"phases": (*plan.phases[:3], plan.phases[6].model_copy(update={"name": "other"}))}
+    )
+    assert cut.boundaries == {100, 104, 130}
+    plain = plan.model_copy(update={"phases": plan.phases[:1]})
+    assert plain.boundaries == {100}

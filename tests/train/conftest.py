@@ -115,6 +115,10 @@ class FakePlan:
 
     longest_sequence = 16
 
+    @property
+    def boundaries(self) -> frozenset[int]:
+        return frozenset(phase.end_step for phase in self.phases)
+
     def length_of(self, phase: FakePhase) -> int:
         return self.sequence_length
 

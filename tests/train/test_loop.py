@@ -70,6 +70,27 @@ def test_checkpoints_stand_at_the_start_at_each_phase_end_and_at_the_interval(wh
     assert checkpoint.steps_in(str(whole / "checkpoints")) == [12, 10, 8, 5, 4, 0]
 
 
+def test_a_ramp_is_one_stretch(tmp_path: Path, run_file: MakeRun, inputs: Inputs) -> None:
+    """Where a phase is a part of a ramp that goes on, nothing stops: no checkpoint, no evaluation, no sample, but a line."""
+
+    class Ramped(type(inputs.plan)):  # type: ignore[misc]
+        boundaries = frozenset({8, 12})
+
+    run = run_file(
+        tmp_path / "run", evaluation={"sets": {"held": "x"}}, checkpoints={}, metrics_every="100 steps"
+    )
+    train(run, inputs._replace(plan=Ramped()), print)
+    assert checkpoint.steps_in(str(tmp_path / "run" / "checkpoints")) == [12, 8, 0]
+    rows = lines(tmp_path / "run" / "metrics.jsonl")
+    assert [row["step"] for row in rows if row["kind"] == "evaluation" and row["weights"] == "hot"] == [
+        0,
+        8,
+        12,
+    ]
+    assert [row["step"] for row in rows if row["kind"] == "train"] == [4, 8, 12]
+    assert {row["step"] for row in lines(tmp_path / "run" / "samples.jsonl")} == {8, 12}
+
+
 def test_samples_are_written_at_each_phase_end(whole: Path) -> None:
     rows = lines(whole / "samples.jsonl")
     assert [(row["step"], row["prompt"]) for row in rows] == [(s, p) for s in (4, 8, 12) for p in ("ab", "c")]
