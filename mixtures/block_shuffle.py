@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -36,6 +37,7 @@ MOST = 2**30
 """Largest block, and most blocks of a group."""
 _CHUNK = 8192
 """Elements computed at a time."""
+Number = TypeVar("Number", int, np.ndarray)
 
 
 class BlockShuffle(BaseModel):
@@ -95,11 +97,11 @@ class BlockPermutation:
             place[part], element[part] = np.divmod(self._padded(self._within_groups(flat[part])), self.block)
         return (self._blocks(place) * self.block + element).reshape(index.shape)
 
-    def _padded(self, index: np.ndarray) -> np.ndarray:
+    def _padded(self, index: Number) -> Number:
         """Return indices as if the short block had all its elements."""
         return index + self._absent * (index >= (self._short + 1) * self.block - self._absent)
 
-    def _start(self, place: np.ndarray) -> np.ndarray:
+    def _start(self, place: Number) -> Number:
         """Return the index of the first element of the block at a place."""
         return place * self.block - self._absent * (place > self._short)
 
@@ -120,7 +122,7 @@ class BlockPermutation:
 
     def at(self, index: int) -> int:
         """Return the image of one index in [0, n)."""
-        place, element = divmod(int(self._padded(np.int64(self._in_group(index)))), self.block)
+        place, element = divmod(self._padded(self._in_group(index)), self.block)
         return self._blocks.at(place) * self.block + element
 
     def inverse(self, image: int) -> int:
@@ -132,15 +134,13 @@ class BlockPermutation:
         if not 0 <= image < self.n:
             raise IndexError(f"{image} lies outside [0, {self.n})")
         number, element = divmod(image, self.block)
-        return self._in_group(
-            int(self._start(np.int64(self._blocks.inverse(number)))) + element, backwards=True
-        )
+        return self._in_group(self._start(self._blocks.inverse(number)) + element, backwards=True)
 
     def _in_group(self, index: int, backwards: bool = False) -> int:
         """Shuffle one element within its group, or undo that."""
-        group = int(self._padded(np.int64(index))) // (self.block * self.group)
+        group = self._padded(index) // (self.block * self.group)
         ends = [min((group + more) * self.group, self._blocks.n) for more in (0, 1)]
-        start, end = (int(self._start(np.int64(place))) for place in ends)
+        start, end = (self._start(place) for place in ends)
         own = mixed(mixed(np.array([group], dtype=np.uint64) ^ self._keys[0]) ^ self._keys[7])
         keys = [number ^ int(own[0]) for number in self._numbers]
         return start + feistel(index - start, end - start, keys, backwards)

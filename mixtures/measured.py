@@ -182,14 +182,6 @@ def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, Measured])
             planned_shuffle(name, spec, ledger)
         except ValueError as error:
             place: Path = ("datasets", name, "shuffle") if dataset.shuffle is not None else ("shuffle",)
-            block = (dataset.shuffle or spec.shuffle).block
-            raise source.error(
-                str(error), place, block.text if block else None, "See docs/mixtures.md"
-            ) from None
-        try:
-            planned_shuffle(name, spec, ledger)
-        except ValueError as error:
-            place: Path = ("datasets", name, "shuffle") if dataset.shuffle is not None else ("shuffle",)
             raise source.error(str(error), place, remedy="See docs/mixtures.md, Shuffling") from None
         claim = dataset.tokens
         if claim is not None:
