@@ -42,6 +42,8 @@ class Measured:
     """What a person should know about the number."""
     tags: tuple[str, ...] = ()
     """What its card says it is; its kind (``pretraining``, ``instruction``) first."""
+    manifests: tuple[str | None, ...] = ()
+    """SHA-256 of the manifest of each corpus the cache was made of, ``None`` for loose files; none at all for a card."""
 
 
 def measured_cache(url: str, ledger: Ledger, ledger_sha256: str) -> Measured:
@@ -55,6 +57,7 @@ def measured_cache(url: str, ledger: Ledger, ledger_sha256: str) -> Measured:
         evidence=Evidence.LEDGER,
         tokenizer=ledger.tokenizer,
         split=ledger.split,
+        manifests=tuple(source.manifest_sha256 for source in ledger.sources),
     )
 
 

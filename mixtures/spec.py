@@ -334,6 +334,15 @@ class BranchSpec(_Section):
     """``end of PHASE``, or a position: ``820000 steps``, ``4.8T tokens``."""
 
 
+class DecontaminationSpec(_Section):
+    """What each dataset must have been searched for, else the preflight refuses the plan."""
+
+    evaluations: Annotated[list[Name], Field(min_length=1)]
+    """Names of evaluation sets."""
+    reports: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+    """Reports of ``tootsie curate decontaminate``, or the folders they lie in, relative to this spec."""
+
+
 class Spec(_Section):
     """The whole file."""
 
@@ -357,6 +366,8 @@ class Spec(_Section):
     """By name."""
     phases: list[PhaseSpec] = Field(min_length=1)
     """In time order."""
+    decontamination: DecontaminationSpec | None = None
+    """Evaluation sets that no dataset may hold, and the reports that show it."""
     acknowledge: dict[Annotated[str, Field(min_length=1)], Annotated[str, Field(min_length=1)]] = {}
     """Findings of the preflight that are meant: ``check`` or ``check/subject``, and why."""
 

@@ -110,9 +110,14 @@ MISTAKES = (
         18,
         "test questions leaked by a stale cache",
         P,
-        "a cache's identity has sources and code; no decontamination gate yet",
+        "a cache's identity has sources and code; a spec can ask for a report on the very corpora that were tokenized",
     ),
-    Mistake(19, "no decontamination at all", O, "overlap reports and a gate are missing"),
+    Mistake(
+        19,
+        "no decontamination at all",
+        P,
+        "`tootsie curate decontaminate` reports and leaves out; a spec with `decontamination` asks for the report, others do not",
+    ),
     Mistake(
         20,
         "trailing spaces of an evaluation set taken for a regression",
