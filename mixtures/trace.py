@@ -15,7 +15,7 @@ from tootsie.tokenize.cache import TokenCache
 def trace_rows(plan: Plan, step: int, row: int | None = None) -> list[dict[str, Any]]:
     """Return what each row of a step draws, with its documents, read from the caches.
 
-    Each row is ``{"row", "position", "phase", "dataset", "epoch", "window", "documents": [{"shard", "row", "id",
+    Each row is ``{"row", "position", "phase", "dataset", "epoch", "window", "length", "documents": [{"shard", "row", "id",
     "tokens": [start, stop]}]}``; ``tokens`` is the part of the document's ids that lies in the window. A document has
     its ``"url"`` too where the cache has it. Of a dataset that is planned from its card the documents are not known.
 
@@ -74,6 +74,7 @@ def trace_rows(plan: Plan, step: int, row: int | None = None) -> list[dict[str, 
                 "dataset": plan.datasets[number].name,
                 "epoch": epoch,
                 "window": window,
+                "length": length,
                 "documents": documents,
             }
         )

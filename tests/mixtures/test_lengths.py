@@ -145,6 +145,27 @@ def test_draws_are_those_of_a_reader_that_walks_the_tapes(
         )
 
 
+@settings(max_examples=30, deadline=None)
+@given(runs(), st.randoms(use_true_random=False))
+def test_however_positions_are_asked_for(
+    compiled: Compile, run: tuple[str, dict[str, int]], rng: Any
+) -> None:
+    """In a row, through the phases; one by one; some at a time in any order."""
+    text, tokens = run
+    plan = compiled(text, **tokens)
+    order, expected = Order(plan), Order(plan).draw(np.arange(plan.total_sequences))
+    in_a_row = order._stretch(0, plan.total_sequences)
+    for got, want in zip(in_a_row, expected, strict=True):
+        assert got.tolist() == want.tolist()
+    positions, at = list(range(plan.total_sequences)), 0
+    rng.shuffle(positions)
+    while at < len(positions):
+        part = np.array(positions[at : at + rng.choice([1, 7, 40])])
+        for got, want in zip(order.draw(part), expected, strict=True):
+            assert got.tolist() == want[part].tolist()
+        at += len(part)
+
+
 @settings(max_examples=60, deadline=None)
 @given(runs())
 def test_shares_are_kept_in_tokens_across_lengths(compiled: Compile, run: tuple[str, dict[str, int]]) -> None:

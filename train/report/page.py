@@ -87,7 +87,9 @@ def phases(run: RunRecords) -> str:
                 phase.name,
                 f"{phase.first_step:,} – {phase.end_step:,}",
                 tokens(size),
-                phase.batch_size,
+                f"{phase.batch_size:,} × {run.plan.length_of(phase):,}"
+                if run.plan.lengths.vary
+                else phase.batch_size,
                 rate,
                 f"{settings.z_loss:g}",
                 "off" if settings.ema_beta is None else f"{settings.ema_beta:g}",

@@ -67,6 +67,30 @@ def test_the_count_is_that_of_reading_every_sequence(built: tuple[Plan, TokenCac
     assert every == len(cache.documents_in(0, dataset.windows * length)) < cache.documents
 
 
+@pytest.mark.parametrize("spans", [None, 2])
+def test_the_count_where_sequences_become_longer(built: tuple[Plan, TokenCache], spans: int | None) -> None:
+    """Sequences twice as long in the second phase, from the same spans or not."""
+    plan, cache = built
+    length, first = plan.sequence_length, plan.datasets[0]
+    content = plan.model_dump() | {"format": "tootsie-plan/2", "span_length": spans and spans * length}
+    content["phases"][1]["sequence_length"] = 2 * length
+    for dataset in content["datasets"]:
+        dataset["windows"], dataset["tail_tokens"] = divmod(dataset["tokens"], (spans or 1) * length)
+    plan = Plan.model_validate(content)
+    order = Order(plan)
+    draws = order.draw(np.arange(plan.total_sequences))
+    seen: set[Any] = set()
+    drawn = 0
+    for position in np.flatnonzero(draws.dataset == 0).tolist():
+        size = length if position < plan.phases[0].end else 2 * length
+        start = int(draws.window[position]) * size
+        seen |= {span.document_id for span in cache.documents_in(start, start + size)}
+        drawn += 1
+        found = count_documents(plan, plan.datasets[0], cache.url, drawn, plan.total_sequences)
+        assert found == (len(seen), "")
+    assert drawn > plan.phases[0].sequences[first.name]
+
+
 def test_what_is_not_counted_says_why(
     built: tuple[Plan, TokenCache], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
