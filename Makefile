@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture check-demo kill-demo audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler check-demo kill-demo audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -66,6 +66,9 @@ bench-peers: .build/peers/.installed  ## Run the converter's benchmark beside ev
 
 bench-mixture: setup .build/mixture-peers/.installed  ## Run the mixture's benchmark beside Megatron, MosaicML Streaming and Grain
 	$(RUN) benchmarks/mixture.py
+
+bench-sampler: setup .build/mixture-peers/.installed  ## Run the sampler's benchmark beside a memmap, Megatron, MosaicML Streaming and Grain
+	$(RUN) benchmarks/sampler.py
 
 .build/mixture-peers/.installed: benchmarks/mixture-peers.txt
 	@mkdir -p $(@D)
