@@ -32,6 +32,8 @@ from tootsie.datasets.inventory import (
 from tootsie.datasets.manifest import MANIFEST_NAME
 
 _NUMBERED = re.compile(r"(?P<head>.*?)(?P<number>\d+)(?P<of>[-_]of[-_])(?P<total>\d+)(?P<tail>.*)", re.DOTALL)
+OWN_LISTS = frozenset({MANIFEST_NAME, LEDGER_NAME, FETCHED_NAME})
+"""Files of a folder that say what is in it."""
 MAX_NAME = 230
 """Bytes of a file's name; with ``.partial.json`` and the like it must stay below the 255 of common file systems."""
 MAX_TOTAL = 10_000_000
@@ -234,10 +236,13 @@ def _whole(source: str, files: Iterable[RemoteFile], *, numbered: bool) -> Listi
     Args:
       source: for messages.
       files: found.
-      numbered: the listing claims to be of everything, so that ``x-00003-of-00010`` calls for nine others.
+      numbered: the listing claims to be of everything, so that ``x-00003-of-00010`` calls for nine others, unless the
+        source has a list of its own: that list says what is whole (of rejects, say, a shard without any has no file).
     """
     found: dict[str, RemoteFile] = {}
+    listed = False
     for file in files:
+        listed = listed or file.path in OWN_LISTS
         if file.path in (FETCHED_NAME, JOURNAL_NAME):
             continue
         fault = path_fault(file.path) or ("two files for one path" if file.path in found else None)
@@ -258,7 +263,7 @@ def _whole(source: str, files: Iterable[RemoteFile], *, numbered: bool) -> Listi
         raise InputError("a path is a file and a folder", file=source, value=clash[0])
     if not found:
         raise InputError("nothing to fetch", file=source, remedy="Check the path, glob or brace range")
-    if numbered:
+    if numbered and not listed:
         _check_numbered(source, found)
     last = {MANIFEST_NAME, LEDGER_NAME}
     ordered = sorted(found.values(), key=lambda file: file.path.rsplit("/", 1)[-1] in last)

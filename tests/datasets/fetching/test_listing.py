@@ -79,6 +79,16 @@ def test_a_list_in_the_folder_must_be_all_there(tmp_path: Path) -> None:
         list_source(str(folder))
 
 
+def test_a_list_in_the_folder_says_what_is_whole_not_the_names(tmp_path: Path) -> None:
+    # A corpus keeps rejects of those shards only that have any.
+    folder = make(tmp_path / "s", "a", "rejects/part-00001-of-00002.jsonl.zst")
+    with pytest.raises(ArtefactError, match="1 of 2 shards"):
+        paths(folder)
+    lines = [{"path": "a", "size": 1, "sha256": hashlib.sha256(b"a").hexdigest()}]
+    (folder / "_fetched.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert paths(folder) == ["a", "rejects/part-00001-of-00002.jsonl.zst"]
+
+
 def test_lists_of_paths(server: Server) -> None:
     names = [f"contrib/N/jsonl/quality={q}/part-{n}.jsonl.zstd" for q in ("high", "low") for n in range(2)]
     content = gzip.compress("\n".join(names).encode())
