@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from tootsie.datasets import storage
 from tootsie.datasets.compression import by_name
+from tootsie.datasets.document import CLUSTER
 from tootsie.datasets.errors import InputError, shorten
 from tootsie.datasets.json_text import parse_json
 from tootsie.datasets.readers.columnar import read_parquet
@@ -52,6 +53,8 @@ class TextRecord(NamedTuple):
     """Lone surrogates that were replaced in it."""
     url: str | None = None
     """Where it comes from, if the record says so: ``metadata.url``, or else ``url``."""
+    cluster: str | None = None
+    """What it shares with its near-duplicates, if the record says so; see :data:`tootsie.datasets.document.CLUSTER`."""
 
 
 class _Record(BaseModel):
@@ -67,6 +70,11 @@ class _Record(BaseModel):
         metadata = self.metadata
         found = metadata.get("url") or self.url if isinstance(metadata, dict) else self.url
         return found if isinstance(found, str) and 0 < len(found) <= MAX_URL else None
+
+    def cluster(self) -> str | None:
+        """Return the cluster of near-duplicates that it is in, if there is one."""
+        found = self.metadata.get(CLUSTER) if isinstance(self.metadata, dict) else None
+        return found if isinstance(found, str) and found else None
 
 
 class _Block(NamedTuple):
@@ -206,7 +214,7 @@ class _ParquetFile:
             record = _Record.model_validate(fields)
         except ValidationError as error:
             raise _not_a_document(error, self._url, self.number - 1) from None
-        return TextRecord(record.id, record.text, 0, record.where())
+        return TextRecord(record.id, record.text, 0, record.where(), record.cluster())
 
 
 def parse_record(line: bytes, url: str, number: int) -> TextRecord:
@@ -222,7 +230,7 @@ def parse_record(line: bytes, url: str, number: int) -> TextRecord:
     """
     try:
         record = _Record.model_validate_json(line)
-        return TextRecord(record.id, record.text, 0, record.where())
+        return TextRecord(record.id, record.text, 0, record.where(), record.cluster())
     except ValidationError as error:
         mended = _spelling_surrogates(line)
         if mended is not None:
@@ -255,11 +263,15 @@ def _spelling_surrogates(line: bytes) -> TextRecord | None:
         value = parse_json(line)
         (name, in_name), (text, in_text) = without_surrogates(value["id"]), without_surrogates(value["text"])
         record = _Record(id=name, text=text, metadata=value.get("metadata"), url=value.get("url"))
-        where = record.where()
+        where, cluster = record.where(), record.cluster()
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     return TextRecord(
-        record.id, record.text, in_name + in_text, None if where is None else without_surrogates(where)[0]
+        record.id,
+        record.text,
+        in_name + in_text,
+        None if where is None else without_surrogates(where)[0],
+        None if cluster is None else without_surrogates(cluster)[0],
     )
 
 
@@ -340,7 +352,8 @@ def _survey_parquet(url: str) -> DocumentFile:
 
 
 def _rows(url: str) -> Iterator[dict[str, Any]]:
-    """Yield the columns ``id`` and ``text`` of each row, and its URL where there is one."""
+    """Yield the columns ``id`` and ``text`` of each row, and its URL and cluster where there is one."""
     with storage.open_binary(url) as stream:
-        for record in read_parquet(stream, url, LIMITS, columns=("id", "text", "url", "metadata.url")):
+        columns = ("id", "text", "url", "metadata.url", f"metadata.{CLUSTER}")
+        for record in read_parquet(stream, url, LIMITS, columns=columns):
             yield record.fields

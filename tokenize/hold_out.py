@@ -1,4 +1,4 @@
-"""Which documents are held out for validation: a function of the document id alone.
+"""Which documents are held out for validation: a function of the document id alone, or of its cluster of near-duplicates.
 
 So the same documents are held out whatever the shards, the workers or the order; and a corpus that grows keeps its
 held-out documents.
@@ -15,7 +15,7 @@ def is_held_out(document_id: str, fraction: float, seed: int = 0) -> bool:
     """Return whether a document belongs to the validation split.
 
     Args:
-      document_id: its id in the corpus.
+      document_id: its id in the corpus; for one of a cluster of near-duplicates, the cluster.
       fraction: share of documents to hold out, 0 ≤ fraction < 1.
       seed: another seed holds out other documents.
     """

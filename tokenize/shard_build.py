@@ -113,7 +113,7 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
         for part in task.slices:
             for record in reader.read(part.url, part.first, part.stop):
                 read += 1
-                held_out = is_held_out(record.id, task.fraction, task.seed)
+                held_out = is_held_out(record.cluster or record.id, task.fraction, task.seed)
                 if held_out != (task.split == "validation"):
                     dropped["other_split"] += 1
                 elif not record.text:

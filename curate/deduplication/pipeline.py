@@ -22,7 +22,7 @@ from tootsie.curate.deduplication.proposal import KIND, BoilerplateFile, Signer,
 from tootsie.curate.deduplication.settings import Boilerplate, DeduplicationSettings
 from tootsie.curate.deduplication.verification import compare, extract, read_names
 from tootsie.datasets import storage
-from tootsie.datasets.document import Document
+from tootsie.datasets.document import CLUSTER, Document
 from tootsie.datasets.errors import InputError
 from tootsie.datasets.manifest import Manifest
 
@@ -32,8 +32,6 @@ EVIDENCE = "evidence/pairs.jsonl.zst"
 """Every pair that was compared, and what came of it."""
 GROUPS = "evidence/groups.jsonl.zst"
 """Every document that was proposed, with the group that follows from the proposals alone and its cluster."""
-CLUSTER = "duplicate_cluster"
-"""Field of ``Document.metadata``: documents with the same value belong on the same side of a split."""
 BUCKET_RECORDS = 1 << 22
 """Records that meet in a bucket, about."""
 

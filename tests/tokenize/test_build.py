@@ -67,6 +67,23 @@ def test_the_same_documents_are_held_out_whatever_the_shards(corpus: str, tmp_pa
 
 
 @pytest.mark.slow
+def test_near_duplicates_are_held_out_together(tmp_path: Path, make_jsonl: Callable[..., str]) -> None:
+    rows = [
+        {"id": f"{number}", "text": f"Text {number}.", "metadata": {"duplicate_cluster": f"s/{number // 4}"}}
+        for number in range(200)
+    ]
+    train, validation = build_caches(
+        [make_jsonl(tmp_path / "a.jsonl", rows)],
+        str(tmp_path / "out"),
+        BuildSettings(validation_fraction=0.3),
+    )
+    clusters = [
+        {int(document.document_id) // 4 for document in cache.iterate()} for cache in (train, validation)
+    ]
+    assert not clusters[0] & clusters[1]
+    assert 5 < len(clusters[1]) < 25
+
+
 def test_bytes_do_not_depend_on_workers_or_mode(corpus: str, tmp_path: Path) -> None:
     settings = BuildSettings(validation_fraction=0.2, shards=5)
     made = []
