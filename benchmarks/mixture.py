@@ -216,6 +216,7 @@ print(time.process_time() - loaded, loaded - before, int("jax" in sys.modules))
             f"trace: {traced * 1e3:.1f} ms, {loaded * 1e3:.1f} ms before it to read the plan, "
             f"JAX {'loaded' if jax else 'not loaded'}"
         )
+        cache_trace(rounds, Path(folder))
         for factor in (1, 1000):
             spec = f"{folder}/spec-{factor}.yaml"
             Path(spec).write_text(large_spec(19, 3, 15 * factor / 1000))
@@ -228,6 +229,44 @@ print(time.process_time() - loaded, loaded - before, int("jax" in sys.modules))
         Path(spec).write_text(large_spec(1000, 100, 15))
         (seconds,) = median_of(rounds, _compile_large(spec) + "print(time.process_time() - imported)")
         print(f"compile 15T tokens, 1,000 datasets, 100 phases: {seconds:.2f} s")
+
+
+def cache_trace(rounds: int, folder: Path) -> None:
+    """Print what tracing a row to its documents and their URLs takes, from a cache of some million tokens."""
+    rng = random.Random(0)
+    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(5000)]
+    with open(folder / "pages.jsonl", "w") as file:
+        for number in range(4000):
+            record = {"id": f"page-{number}", "text": " ".join(rng.choices(words, k=200))}
+            file.write(json.dumps(record | {"metadata": {"url": f"https://example.org/{number}"}}) + "\n")
+    arguments = [str(folder / "pages.jsonl"), str(folder / "tokens"), "--tokenizer", "tootsie-16k"]
+    subprocess.run([sys.executable, "-m", "tootsie.tokenize", *arguments], check=True, capture_output=True)
+    spec = {
+        "name": "pages",
+        "seed": 1,
+        "sequence_length": 4096,
+        "datasets": {"web": {"cache": "tokens"}},
+        "mixtures": {"all": {"groups": {"all": {"datasets": ["web"]}}}},
+        "phases": [
+            {"name": "one", "mixture": "all", "for": "40 steps", "batch_size": 16, "learning_rate": 1e-3}
+        ],
+    }
+    (folder / "pages.yaml").write_text(json.dumps(spec))
+    seconds, jax = median_of(
+        rounds,
+        f"""
+import sys, time
+from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.trace import trace_rows
+plan = compile_file({str(folder / "pages.yaml")!r})
+before = time.process_time()
+(row,) = trace_rows(plan, 17, 7)
+assert all(document["url"] for document in row["documents"])
+print(time.process_time() - before, int("jax" in sys.modules))
+""",
+    )
+    loaded = "loaded" if jax else "not loaded"
+    print(f"trace of a cache, documents and URLs: {seconds * 1e3:.1f} ms, JAX {loaded}")
 
 
 def _compile_large(spec: str) -> str:
