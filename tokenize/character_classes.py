@@ -8,6 +8,7 @@ neighbours: where ids differ, so do the classes. Texts with such a character are
 
 from __future__ import annotations
 
+import concurrent.futures
 import itertools
 import re
 import unicodedata
@@ -56,11 +57,15 @@ def differing_characters(reference: Encode, other: Encode, points: Sequence[int]
       points: the code points to try; by default :func:`uncertain_characters`.
     """
     points = uncertain_characters() if points is None else points
-    found: list[int] = []
-    for start in range(0, len(points), _BATCH):
-        batch = points[start : start + _BATCH]
-        if not _equal(reference, other, "".join(map(_probe, batch))):
-            found += [point for point in batch if not _equal(reference, other, _probe(point))]
+
+    def found_in(batch: Sequence[int]) -> list[int]:
+        if _equal(reference, other, "".join(map(_probe, batch))):
+            return []
+        return [point for point in batch if not _equal(reference, other, _probe(point))]
+
+    batches = [points[start : start + _BATCH] for start in range(0, len(points), _BATCH)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        found = [point for part in pool.map(found_in, batches) for point in part]
     return _ranges(found)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from tootsie.datasets import storage
@@ -30,6 +31,7 @@ MAX_URL = 8192
 """Characters of a URL; a longer one is left out."""
 BLOCK_BYTES = 2**20
 """Bytes read at a time."""
+_LINE_FEED, _BRACE = b"\n{"
 
 
 @dataclass(frozen=True)
@@ -310,9 +312,10 @@ def _blocks(url: str) -> Iterator[_Block]:
 
 
 def _block(content: bytes) -> _Block:
-    feeds = content.count(b"\n")
-    lines = feeds + (not content.endswith(b"\n"))
-    plain = content.startswith(b"{") and b"\r" not in content and content.count(b"\n{") == lines - 1
+    ends = np.flatnonzero(np.frombuffer(content, np.uint8) == _LINE_FEED)
+    lines = len(ends) + (not content.endswith(b"\n"))
+    starts = np.frombuffer(content, np.uint8)[ends[: lines - 1] + 1]
+    plain = content.startswith(b"{") and b"\r" not in content and bool((starts == _BRACE).all())
     if not plain:
         lines = sum(1 for line in content.split(b"\n") if line.strip())
     return _Block(content, lines, plain)

@@ -123,7 +123,7 @@ def choose_engine(
     if asked is Engine.AUTO and weight < WORTHWHILE_BYTES:
         return own
     try:
-        fast = GigatokenTokenizer(tokenizer, _differing(tokenizer.pattern))
+        fast = _fast(tokenizer, _differing(tokenizer.pattern))
     except SpecError:
         if asked is Engine.AUTO:
             return own
@@ -184,7 +184,7 @@ def load_with_engine(
             field="--engine",
             remedy="Install the same version on all workers, or use --engine tiktoken",
         )
-    fast = GigatokenTokenizer(tokenizer, choice.differing)
+    fast = _fast(tokenizer, choice.differing)
     for text in CHECKED_TEXTS:
         if not same_ids(fast, text):
             raise _fault(fast, "", "a golden text")
@@ -215,6 +215,11 @@ def _fault(fast: GigatokenTokenizer, url: str, name: str) -> ArtefactError:
         file=url or None,
         remedy=f"Run again with --engine {fast.reference.engine}: all is encoded anew",
     )
+
+
+@functools.lru_cache(maxsize=2)
+def _fast(reference: BytePairTokenizer, differing: Ranges) -> GigatokenTokenizer:
+    return GigatokenTokenizer(reference, differing)
 
 
 @functools.lru_cache(maxsize=8)

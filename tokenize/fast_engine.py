@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 import itertools
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -55,6 +56,7 @@ class GigatokenTokenizer(Tokenizer):
         self._head, self._tail = reference._head, reference._tail
         self.differing = differing
         self._foreign = CharacterSet(differing)
+        self._lock = threading.RLock()
         self._json = tokenizer_json(reference.ranks, reference.pattern)
         self._load()
 
@@ -71,15 +73,15 @@ class GigatokenTokenizer(Tokenizer):
         return self.reference.token_bytes(token)
 
     def _encode(self, texts: Sequence[str]) -> list[np.ndarray]:
-        encoded = [without_surrogates(text)[0].encode() for text in texts]
+        encoded = [_utf8(text) for text in texts]
         same = [
             text.isascii() or not self._foreign.found_in(content)
             for text, content in zip(texts, encoded, strict=True)
         ]
+        contents = [content for content, alike in zip(encoded, same, strict=True) if alike]
         try:
-            batch = self._engine.encode_batch(
-                [content for content, alike in zip(encoded, same, strict=True) if alike], parallel=False
-            )
+            with self._lock:  # the engine refuses a second thread
+                batch = self._engine.encode_batch(contents, parallel=False)
         except BaseException as error:
             if not is_refusal(error):
                 raise
@@ -96,10 +98,11 @@ class GigatokenTokenizer(Tokenizer):
         return made
 
     def _load(self) -> None:
-        self._engine: Any = None  # the old one goes before the new one comes
-        self._engine = load(self._json)
-        self._seen = self._looked = 0
-        self._resident = _resident_bytes()
+        with self._lock:
+            self._engine: Any = None  # the old one goes before the new one comes
+            self._engine = load(self._json)
+            self._seen = self._looked = 0
+            self._resident = _resident_bytes()
 
     def _watch_memory(self, size: int) -> None:
         self._seen += size
@@ -109,6 +112,13 @@ class GigatokenTokenizer(Tokenizer):
         resident = _resident_bytes()
         if resident - self._resident > MEMORY_BYTES or (not resident and self._seen > BLIND_BYTES):
             self._load()
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return without_surrogates(text)[0].encode()
 
 
 def installed_version() -> str:
@@ -166,7 +176,13 @@ def differing_classes(pattern: str, reference: Callable[[Mapping[bytes, int]], A
       SpecError: gigatoken is not installed, or has no pre-tokenizer for the pattern.
     """
     ranks = probing_ranks()
-    return differing_characters(reference(ranks), load(tokenizer_json(ranks, pattern)).encode)
+    engine, lock = load(tokenizer_json(ranks, pattern)), threading.Lock()
+
+    def encode(text: str) -> np.ndarray:
+        with lock:
+            return engine.encode(text)
+
+    return differing_characters(reference(ranks), encode)
 
 
 def _resident_bytes() -> int:

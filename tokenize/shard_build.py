@@ -107,7 +107,8 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
                     audit(tokenizer, record, ids, url)
                 kept += 1
                 surrogates += record.surrogates
-                shard.writer.append(record.id, ids, len(record.text.encode()), url=record.url)
+                size = len(record.text) if record.text.isascii() else len(record.text.encode())
+                shard.writer.append(record.id, ids, size, url=record.url)
             batch.clear()
 
         for part in task.slices:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import concurrent.futures
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -149,8 +150,11 @@ def test_the_engine_is_loaded_anew_when_it_remembers_too_much(
     original: Callable[[str], Any] = fast_engine.load
     monkeypatch.setattr(fast_engine, "load", lambda content: loads.append(content) or original(content))
     monkeypatch.setattr(fast_engine, "LOOK_BYTES", 1000)
-    for memory, expected in ((0, 0), (2**28, 0), (2**30, 1), (2**30, 1)):
-        monkeypatch.setattr(fast_engine, "_resident_bytes", lambda memory=memory: memory or 1)
+    monkeypatch.setattr(fast_engine, "_resident_bytes", lambda: 1)
+    fast._load()
+    loads.clear()
+    for memory, expected in ((1, 0), (2**28, 0), (2**30, 1), (2**30, 1)):
+        monkeypatch.setattr(fast_engine, "_resident_bytes", lambda memory=memory: memory)
         assert fast.encode("text " * 300) == reference.encode("text " * 300)
         assert len(loads) == expected
     monkeypatch.setattr(fast_engine, "_resident_bytes", lambda: 0)
@@ -160,6 +164,16 @@ def test_the_engine_is_loaded_anew_when_it_remembers_too_much(
     for expected in (0, 1, 1, 2):
         fast.encode("text " * 300)
         assert len(loads) == expected
+
+
+def test_threads_share_one_engine(
+    fast: GigatokenTokenizer, reference: BytePairTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{number} some words été 数 " * 200 for number in range(64)]
+    monkeypatch.setattr(fast_engine, "load", lambda content: pytest.fail("the engine refused"))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(fast.encode, texts))
+    assert found == [reference.encode(text) for text in texts]
 
 
 def test_what_cannot_be_loaded_is_a_clear_error(
