@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler check-demo kill-demo audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler check-demo kill-demo check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -81,6 +81,18 @@ check-demo: demo  ## Run the demo and check what it has learnt
 
 kill-demo: setup  ## Kill the demo at 20 random moments and compare what it ends with
 	$(RUN) tests/endurance/kill_demo.py --kills 20
+
+check-s3: .build/s3/.installed  ## Walk from a dump to a batch in a bucket of an S3 server on this machine
+	PYTHONPATH= .build/s3/venv/bin/python tests/endurance/check_s3.py
+
+.build/s3/.installed: pyproject.toml setup.py
+	@mkdir -p $(@D)
+	@test -x $(@D)/venv/bin/python || $(PYTHON) -m venv $(@D)/venv
+	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[s3]' 'moto[server,s3]'
+	@touch $@
+
+damage-caches: setup  ## Damage token caches in a thousand ways: each is noticed, no wrong token is served
+	$(RUN) tests/endurance/damage_caches.py --faults 1000
 
 audit-marin: setup  ## What the preflight says of the Marin 8B run and its side runs
 	@for recipe in marin-8b jellyfish-handoff dessert-v1 raccoon sft; do echo "== $$recipe"; $(RUN) -m tootsie.mix preflight mixtures/recipes/$$recipe.yaml || exit 1; done

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from tootsie.tokenize.chat.command import chat_command
+from tootsie.tokenize.exchange.command import export_command, import_command
 
 if TYPE_CHECKING:
     from tootsie.tokenize.cache import TokenCache
@@ -135,6 +136,10 @@ def build_command(
 
 
 app.command("chat", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(chat_command)
+app.command("import", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(
+    import_command
+)
+app.command("export")(export_command)
 
 
 @app.command("verify")
@@ -147,13 +152,23 @@ def verify_command(
         ),
     ] = 0,
     tokenizer: TokenizerName = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(help="Also compare this input of the build with what it was then. Repeatable."),
+    ] = None,
+    identity: Annotated[
+        str | None,
+        typer.Option(help="Also check that it is this very cache: the ledger's hash, or its beginning."),
+    ] = None,
 ) -> None:
     """Read every byte: checksums, counts, ids, BOS and EOS of each document, histograms."""
     from tootsie.tokenize.cache import TokenCache
-    from tootsie.tokenize.verification import verify, verify_sample
+    from tootsie.tokenize.verification import verify, verify_identity, verify_sample, verify_sources
 
     for url in caches:
         cache = TokenCache.open(url)
+        if identity is not None:
+            verify_identity(cache, identity)
         found = verify(cache)
         line = (
             f"{url}: whole, {found.shards:,} shards, {found.documents:,} documents, {found.tokens:,} tokens"
@@ -161,6 +176,8 @@ def verify_command(
         if sample:
             again = verify_sample(cache, sample, tokenizer)
             line += f", {again:,} documents encoded again with equal ids"
+        if source:
+            line += f", {verify_sources(cache, source):,} source files as they were"
         typer.echo(line)
 
 

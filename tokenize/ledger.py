@@ -233,6 +233,10 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
             value=ledger.hash,
             remedy="A ledger is never edited by hand; build the cache again, or copy the ledger again",
         )
+    if not content.endswith(b"\n"):
+        raise ArtefactError(
+            "the ledger is cut: its last line has no end", file=url, remedy="Copy the ledger again"
+        )
     return ledger, ledger.hash
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import xxhash
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.tokenize.cache import Checking, TokenCache, check_sizes
-from tootsie.tokenize.ledger import Ledger, ShardEntry, TokenCount, ledger_url
+from tootsie.tokenize.ledger import Ledger, ShardEntry, Source, TokenCount, ledger_url
 from tootsie.tokenize.shard_reader import REMEDY, ShardReader
 from tootsie.tokenize.tokenizers import tokenizer_of
 
@@ -146,6 +147,55 @@ def verify_sample(cache: TokenCache, count: int, name: str | None = None) -> int
                 remedy="Was the cache made by another engine version? Build it again",
             )
     return count
+
+
+def verify_identity(cache: TokenCache, identity: str) -> None:
+    """Compare a cache with one that is known, as plans know it.
+
+    Raises:
+      ArtefactError: it is another, however whole.
+    """
+    if not identity or not cache.ledger_sha256.startswith(identity):
+        raise ArtefactError(
+            f"another cache lies here: its identity is not {identity}",
+            file=ledger_url(cache.url),
+            field="hash",
+            value=cache.ledger_sha256,
+            remedy="Restore the cache, or use this one knowingly: plans over the other do not take it",
+        )
+
+
+def verify_sources(cache: TokenCache, inputs: Sequence[str]) -> int:
+    """Compare what a cache was made from with what lies there now, byte for byte.
+
+    Args:
+      cache: an opened cache.
+      inputs: as they were given to the build.
+
+    Returns:
+      How many files were compared.
+
+    Raises:
+      ArtefactError: a file is another, missing or new; or a corpus is not as its own manifest says.
+    """
+    # Imported here: whoever reads a cache need not be able to read documents.
+    from tootsie.tokenize.sources import find_corpora
+
+    def files(sources: Iterable[Source]) -> list[tuple[str, str]]:
+        return [(file.path, file.sha256) for source in sources for file in source.files]
+
+    then, now = files(cache.ledger.sources), files(corpus.source for corpus in find_corpora(inputs))
+    for before, found in itertools.zip_longest(then, now):
+        if before != found:
+            problem = "not there" if before is None else "there" if found is None else "another"
+            raise ArtefactError(
+                f"not what the cache was made from: this file was {problem} then",
+                file=(found or before or ("",))[0],
+                field="sha256",
+                value=found and found[1],
+                remedy="Build the cache again, or restore the source",
+            )
+    return len(then)
 
 
 def histogram(counts: Counter[int]) -> tuple[TokenCount, ...]:
