@@ -6,9 +6,7 @@ runner or the number of workers.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
-import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,6 @@ from tootsie.datasets import storage
 from tootsie.datasets.errors import InputError, SpecError
 from tootsie.datasets.provenance import code_version, fingerprint
 from tootsie.datasets.readers.counting import count
-from tootsie.tokenize.build import runs_of_one_file
 from tootsie.tokenize.build_key import BuildKey, Split
 from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.chat.shard import ChatTask, Overlong, build_chat_shards
@@ -29,10 +26,10 @@ from tootsie.tokenize.ledger import EngineInfo, Source, SourceFile
 from tootsie.tokenize.shard_writer import shard_path
 from tootsie.tokenize.sharding import cut, limited, shard_count
 from tootsie.tokenize.sources import DocumentFile
+from tootsie.tokenize.spreading import by_beam
 from tootsie.tokenize.tokenizers import DEFAULT_TOKENIZER, load_tokenizer
 
 if TYPE_CHECKING:
-    from apache_beam import Pipeline
     from apache_beam.options.pipeline_options import PipelineOptions
 
 SMALLEST_ROW, LARGEST_ROW = 8, 2**24
@@ -172,28 +169,9 @@ def build_chat_caches(
     Raises:
       UserError: bad input or settings, or the output was made from something else.
     """
-    from tootsie.datasets import beam_runner
-
     jobs = plan_chat_jobs(inputs, output, settings)
-
-    def write(waiting: list[Job]) -> None:
-        tasks = [task for job in waiting for task in job.tasks]
-        with progress(waiting) if progress else contextlib.nullcontext():
-            beam_runner.run(functools.partial(_pipeline, tasks), options or beam_runner.pipeline_options([]))
-
-    complete(jobs, write)
+    complete(jobs, by_beam(build_chat_shards, options, progress))
     return [TokenCache.open(job.folder) for job in jobs]
-
-
-def _pipeline(tasks: list[ChatTask], pipeline: Pipeline) -> None:
-    import apache_beam as beam
-
-    (
-        pipeline
-        | "Shards" >> beam.Create(runs_of_one_file(tasks), reshuffle=False)  # type: ignore[arg-type]
-        | "Spread over workers" >> beam.Reshuffle()
-        | "Render, pack and write" >> beam.Map(build_chat_shards)
-    )
 
 
 def _survey(urls: Sequence[str], name: str) -> tuple[list[DocumentFile], Source]:
