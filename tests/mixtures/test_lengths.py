@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tootsie.datasets.errors import SpecError
+from tootsie.mixtures.block_shuffle import epoch_shuffle
 from tootsie.mixtures.comparison import first_difference, require_same_past
 from tootsie.mixtures.compiler import compile_file
 from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import FORMAT, FORMAT_OF_LENGTHS, WEIGHT_TOTAL, Plan
 from tootsie.mixtures.search import find_document
-from tootsie.mixtures.shuffle import Permutation
 from tootsie.mixtures.trace import trace_rows
 
 NAMES = ("a", "b", "c")
@@ -50,7 +50,7 @@ def spec_of(phases: list[tuple[int, int, int]], span: int | None, base: int = 8,
 
 @st.composite
 def runs(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
-    """A spec with one to five phases of any lengths, with spans or without, and the tokens of its datasets."""
+    """A spec with one to five phases of any lengths, with spans or without, one dataset in blocks or not, and the tokens of all."""
     base = draw(st.sampled_from([4, 6, 8]))
     span = draw(st.sampled_from([None, base, 2 * base, 12 * base]))
     lengths = st.sampled_from([base, base // 2, 2 * base, 3 * base, 4 * base, 5, 6 * base])
@@ -59,7 +59,8 @@ def runs(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
         for _ in range(draw(st.integers(1, 5)))
     ]
     tokens = {name: draw(st.integers(12 * base, 40 * base)) for name in NAMES}
-    return spec_of(phases, span, base), tokens
+    blocks = draw(st.sampled_from(["", ", shuffle: {block: 3 sequences, group: 2}"]))
+    return spec_of(phases, span, base).replace("b: {cache: b}", f"b: {{cache: b{blocks}}}"), tokens
 
 
 class Reader:
@@ -67,7 +68,8 @@ class Reader:
 
     def __init__(self, plan: Plan, name: str) -> None:
         self.plan, self.name = plan, name
-        self.tokens = next(dataset.tokens for dataset in plan.datasets if dataset.name == name)
+        self.dataset = next(dataset for dataset in plan.datasets if dataset.name == name)
+        self.tokens = self.dataset.tokens
         self.place: dict[int, int] = {}
         self.read: dict[int, Counter[int]] = {}
         self.passed_over: dict[int, Counter[int]] = {}
@@ -77,7 +79,8 @@ class Reader:
         spans = self.tokens // span
         epoch, place = divmod(place, spans * span)
         key = self.name if span == self.plan.span else f"{self.name}\0{span}"
-        shuffled = Permutation(spans, self.plan.seed, key, epoch)(np.array([place // span]))
+        shuffle = epoch_shuffle(spans, self.plan.seed, key, epoch, self.dataset.shuffle)
+        shuffled = shuffle(np.array([place // span]))
         return int(shuffled[0]) * span + place % span
 
     def next(self, length: int, begins: bool) -> tuple[int, int]:
