@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tootsie.datasets.errors import ArtefactError
 from tootsie.tokenize import cache as cache_module
-from tootsie.tokenize import shard_writer
-from tootsie.tokenize.cache import TokenCache
+from tootsie.tokenize import shard_reader, shard_writer
+from tootsie.tokenize.cache import Rows, TokenCache
 
 Layout = list[list[tuple[str, list[int], int, list[tuple[int, int]] | None]]]
 
@@ -61,46 +61,68 @@ def oracle(layout: Layout) -> tuple[list[int], list[tuple[str, int, int]], list[
 @given(st.booleans().flatmap(lambda spans: st.tuples(st.just(spans), layouts(spans=spans))), st.data())
 @settings(max_examples=120, deadline=None)
 def test_windows_reads_and_spans_are_those_of_a_brute_force_oracle(
-    make_cache: Callable[..., str], case: tuple[bool, Layout], data: st.DataObject
+    make_cache: Callable[..., str],
+    make_identity: Callable[..., Any],
+    case: tuple[bool, Layout],
+    data: st.DataObject,
 ) -> None:
     spans, layout = case
+    wide = data.draw(st.booleans())
+    if wide:  # ids that 16 bits don't hold
+        layout = [
+            [(name, [1999 * i for i in ids], size, loss) for name, ids, size, loss in rows] for rows in layout
+        ]
     ids, owner, loss, places = oracle(layout)
     folder = tempfile.mkdtemp()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shard_writer, "BATCH_TOKENS", data.draw(st.integers(1, 30)))
         patch.setattr(shard_writer, "BATCH_DOCUMENTS", data.draw(st.integers(1, 4)))
         patch.setattr(cache_module, "OPEN_SHARDS", data.draw(st.integers(1, 3)))
-        make_cache(folder, layout, loss_spans=spans)
+        patch.setattr(shard_reader, "MARK", data.draw(st.integers(1, 20)))
+        patch.setattr(cache_module, "MARK", shard_reader.MARK)
+        make_cache(folder, layout, make_identity(200_000 if wide else 100), loss_spans=spans)
         cache = TokenCache.open(folder)
-    try:
-        assert (cache.tokens, cache.documents) == (len(ids), sum(map(len, layout)))
-        length = data.draw(st.integers(1, len(ids)))
-        for index in range(cache.windows(length)):
-            low, high = index * length, (index + 1) * length
-            window = cache.window(index, length)
-            assert window.tokens.dtype == window.segment_ids.dtype == np.int32
-            assert window.loss_mask.dtype == bool
-            assert window.tokens.tolist() == ids[low:high]
-            order = list(dict.fromkeys(owner[low:high]))
-            assert window.segment_ids.tolist() == [order.index(item) + 1 for item in owner[low:high]]
-            assert window.loss_mask.tolist() == loss[low:high]
-        start = data.draw(st.integers(0, len(ids)))
-        stop = data.draw(st.integers(start, len(ids)))
-        assert cache.read(start, stop).tolist() == ids[start:stop]
-        found = [(s.shard, s.row, s.document_id, s.start, s.stop) for s in cache.documents_in(start, stop)]
-        assert found == list(
-            dict.fromkeys(
-                (*place, *span) for place, span in zip(places[start:stop], owner[start:stop], strict=True)
+        try:
+            assert (cache.tokens, cache.documents) == (len(ids), sum(map(len, layout)))
+            length = data.draw(st.integers(1, len(ids)))
+            for index in range(cache.windows(length)):
+                low, high = index * length, (index + 1) * length
+                window = cache.window(index, length)
+                assert window.tokens.dtype == window.segment_ids.dtype == np.int32
+                assert window.loss_mask.dtype == bool
+                assert window.tokens.tolist() == ids[low:high]
+                names = list(dict.fromkeys(owner[low:high]))
+                assert window.segment_ids.tolist() == [names.index(item) + 1 for item in owner[low:high]]
+                assert window.loss_mask.tolist() == loss[low:high]
+            order = np.array(data.draw(st.permutations(range(cache.windows(length)))), np.int64)
+            together = Rows(len(order), length)
+            cache.gather(order, together, np.arange(len(order)))
+            for row, index in enumerate(order.tolist()):
+                window = cache.window(index, length)
+                assert np.array_equal(together.tokens[row], window.tokens)
+                assert np.array_equal(together.segment_ids()[row], window.segment_ids)
+                assert np.array_equal(together.loss_mask[row], window.loss_mask)
+            start = data.draw(st.integers(0, len(ids)))
+            stop = data.draw(st.integers(start, len(ids)))
+            assert cache.read(start, stop).tolist() == ids[start:stop]
+            found = [
+                (s.shard, s.row, s.document_id, s.start, s.stop) for s in cache.documents_in(start, stop)
+            ]
+            assert found == list(
+                dict.fromkeys(
+                    (*place, *span) for place, span in zip(places[start:stop], owner[start:stop], strict=True)
+                )
             )
-        )
-        documents = [(d.document_id, d.input_ids.tolist(), d.byte_length) for d in cache.iterate()]
-        assert documents == [(name, tokens, length) for rows in layout for name, tokens, length, _ in rows]
-        for shard, rows in enumerate(layout):
-            for row in range(len(rows)):
-                assert cache.document(shard, row).document_id == rows[row][0]
-        assert cache.verify().tokens == len(ids)
-    finally:
-        shutil.rmtree(folder)
+            documents = [(d.document_id, d.input_ids.tolist(), d.byte_length) for d in cache.iterate()]
+            assert documents == [
+                (name, tokens, length) for rows in layout for name, tokens, length, _ in rows
+            ]
+            for shard, rows in enumerate(layout):
+                for row in range(len(rows)):
+                    assert cache.document(shard, row).document_id == rows[row][0]
+            assert cache.verify().tokens == len(ids)
+        finally:
+            shutil.rmtree(folder)
 
 
 ROWS: list[list[tuple[str, Sequence[int], int, Any]]] = [
