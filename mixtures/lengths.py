@@ -114,8 +114,11 @@ class Lengths:
 
     def passes_along(self, name: str, positions: np.ndarray, drawn: np.ndarray) -> np.ndarray:
         """Return :meth:`passes` at many points, float64[n], from int64[n] positions and counts."""
-        points = zip(positions.tolist(), drawn.tolist(), strict=True)
-        return np.array([float(self.passes(name, position, count)) for position, count in points])
+        number = np.minimum(np.searchsorted(self._ends, positions, side="left"), len(self._ends) - 1)
+        rows = np.array([max(1, tape.rows(self._tokens[name])) for tape in self.tapes])
+        before = np.array([float(passes.get(name, 0)) for passes in self._passes_before])
+        carried = np.array([phase.get(name, 0) for phase in self._carried])
+        return before[number] + (drawn - carried[number]) / rows[number]
 
     def stretches(self, name: str, drawn: int) -> list[tuple[Tape, int, int]]:
         """Return what the first ``drawn`` sequences of a dataset read: tape, first place, sequences; joined where they can be."""

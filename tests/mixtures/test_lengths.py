@@ -139,6 +139,16 @@ def test_draws_are_those_of_a_reader_that_walks_the_tapes(
             sum(read.values()) / (reader.tokens // span * span) for span, read in reader.read.items()
         )
         assert float(plan.lengths.passes(name, plan.total_sequences, drawn)) == pytest.approx(passes)
+        some = np.arange(0, plan.total_sequences + 1, 17)
+        counts = np.array(
+            [Order(plan).counts(position)[list(NAMES).index(name)] for position in some.tolist()]
+        )
+        assert plan.lengths.passes_along(name, some, counts).tolist() == pytest.approx(
+            [
+                float(plan.lengths.passes(name, *point))
+                for point in zip(some.tolist(), counts.tolist(), strict=True)
+            ]
+        )
         assert plan.lengths.tokens_of(name, plan.total_sequences, drawn) == sum(
             sum(read.values()) for read in reader.read.values()
         )
