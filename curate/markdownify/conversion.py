@@ -47,7 +47,7 @@ CLASSES: dict[Profile, dict[str, Handler]] = {
 _SITE_SUFFIX = re.compile(r"(?<!\s)\s+[-–—|]\s+(?:Wiki\w+|维基百科.*|Wikip\S+.*)$")
 _PAGE_TITLE_HOLDS = (Profile.WEB, Profile.WIKIPEDIA)
 DEFAULT_LIMITS = Limits()
-DEFAULT_STYLE = Style()
+DEFAULT_STYLE = Style.of({})
 Engine = TypeVar("Engine", bound=Serializer)
 
 
@@ -95,7 +95,8 @@ def convert(
     Time and memory are linear in the length of the page. The result depends on the arguments only.
     """
     settings = settings_of(profile, options)
-    engine = Serializer if settings.style == DEFAULT_STYLE else StyledSerializer
+    plain = settings.style is DEFAULT_STYLE or settings.style == DEFAULT_STYLE
+    engine = Serializer if plain else StyledSerializer
     return convert_with(engine, html, settings, limits, charset)[0]
 
 
@@ -202,7 +203,7 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
             flat, _ = nesting.flatten(html, limits.max_depth, unwrap=True)
             rewritten = LexborHTMLParser(flat.encode())
             if rewritten.root is not None and not loses_its_end(flat, rewritten.root, last_word(html)):
-                html, parser = flat, rewritten
+                html, parser, page = flat, rewritten, flat.encode()
                 serializer.counters["ends_recovered"] += 1
     root = parser.root
     serializer.counters["invalid_characters_replaced"] += decoded.invalid
@@ -210,8 +211,8 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
     if root is None:
         return None, None
     serializer.root = root
-    serializer.double_bars = "\\|" in html
-    dollars = dollars_of(serializer.options.dollars, html)
+    serializer.source = html
+    dollars = dollars_of(serializer.options.dollars, html, page)
     serializer.read_dollars(dollars)
     if dollars is not Dollars.NONE and ("$" in html or "\\" in html):
         serializer.counters["formulas_joined"] += join_split_formulas(root)

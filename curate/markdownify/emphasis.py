@@ -12,6 +12,8 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Callable
+from typing import Any
 
 EDGES = {"em": ("\ud800", "\ud801"), "strong": ("\ud802", "\ud803"), "del": ("\ud804", "\ud805")}
 """What opens and closes each kind until it is resolved."""
@@ -22,6 +24,20 @@ _LENGTHS = {"em": 1, "strong": 2, "del": 2}
 _REPEATED = re.compile("(?<=[\\w.,; ])(?:\ud801\ud800|\ud803\ud802|\ud805\ud804)")
 _STARS = [(*EDGES["em"], "*"), (*EDGES["strong"], "**"), (*EDGES["del"], "~~")]
 _SPACE, _PUNCTUATION, _OTHER = 1, 2, 4
+
+
+def _marked(kind: str) -> Callable[[Any, str], str]:
+    opening, closing = EDGES[kind]
+
+    def wrap(serializer: Any, inner: str) -> str:
+        serializer.flow.emphatic = True
+        return f"{opening}{inner}{closing}"
+
+    return wrap
+
+
+WRAP = {kind: _marked(kind) for kind in EDGES}
+"""What gives the Markdown of each kind until it is resolved, from the serializer and the content."""
 
 
 class _Element:
@@ -54,11 +70,16 @@ def resolve(text: str, delimiters: str = "*_", *, join: bool = False) -> str:
 
     ``join`` joins adjacent elements of a kind first. Linear in the length of ``text``.
     """
+    pieces = _EDGE.split(text)
+    simple = _apart(pieces, delimiters)
+    if simple is not None:
+        return simple
     if delimiters[0] == "*":
         simple = _beside_words(text)
         if simple is not None:
             return simple
-    pieces = _EDGE.split(join_adjacent(text) if join else text)
+    if join:
+        pieces = _EDGE.split(join_adjacent(text))
     texts, edges = pieces[::2], pieces[1::2]
     elements: list[_Element] = []
     owner: list[_Element] = []
@@ -88,6 +109,32 @@ def resolve(text: str, delimiters: str = "*_", *, join: bool = False) -> str:
         else:
             written.append(f"<{element.kind}>" if element.open == index else f"</{element.kind}>")
         written.append(texts[index + 1])
+    return "".join(written)
+
+
+def _apart(pieces: list[str], delimiters: str) -> str | None:
+    """Return a paragraph whose elements neither touch nor lie in each other, ``None`` where some do.
+
+    Args:
+      pieces: texts and edges in turn.
+      delimiters: as of :func:`resolve`.
+    """
+    last = len(pieces) - 1
+    written = pieces[:]
+    for index in range(1, last, 4):
+        inner, after = pieces[index + 1], pieces[index + 3]
+        if pieces[index + 2] in _OPENING or not inner or not (after or index + 3 == last):
+            return None
+        kind = _KINDS[pieces[index]]
+        before = _class(pieces[index - 1][-1]) if pieces[index - 1] else _SPACE
+        opens = before, _class(inner[0])
+        closes = _class(inner[-1]), _class(after[0]) if after else _SPACE
+        for character in "~" if kind == "del" else delimiters:
+            if _abilities(character, *opens)[0] and _abilities(character, *closes)[1]:
+                written[index] = written[index + 2] = character * _LENGTHS[kind]
+                break
+        else:
+            written[index], written[index + 2] = f"<{kind}>", f"</{kind}>"
     return "".join(written)
 
 

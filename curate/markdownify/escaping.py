@@ -38,6 +38,7 @@ _PLAIN_TITLE = re.compile(r"[^\s\\\"&]+(?: [^\s\\\"&]+)*")
 _LINE_START = re.compile(
     r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|([-=_*])(?=(?:\1| )*$)|~~~|(?=\d{1,9}[.)](?:\s|$)))"
 )
+_LINE_STARTS = frozenset("#>-+*=_~")
 _NOT_IN_URL = re.compile(r"[\s()<>\\&\x00-\x1f]")
 _DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.){1,999}\]:")
 """A link definition, where code hides its end from escaping: ``[a `]: b```."""
@@ -69,11 +70,6 @@ def is_suspect(text: str) -> bool:
     )  # fmt: skip
 
 
-def is_any(text: str) -> bool:
-    """Return that ``text`` may need escaping: for styles that escape more than what acts."""
-    return True
-
-
 def escape_text(text: str, *, in_link: bool = False) -> str:
     """Escape ``text`` (white space already collapsed) as inline Markdown.
 
@@ -81,16 +77,24 @@ def escape_text(text: str, *, in_link: bool = False) -> str:
     """
     if not is_suspect(text):
         return text
+    return escape_suspect(text, in_link)
+
+
+def escape_suspect(text: str, in_link: bool) -> str:
+    """Escape as :func:`escape_text` does, a text that :func:`is_suspect`."""
     return (_ESCAPE_IN_LINK if in_link else _ESCAPE).sub(r"\\\g<0>", text)
 
 
 def escape_line_start(line: str) -> str:
     """Escape what would make ``line`` a heading, list item, quotation, rule or fence."""
-    if line[:1].isalpha():
+    first = line[:1]
+    if first == "[":
+        return "\\" + line if "]:" in line and _DEFINITION.match(line) else line
+    if first not in _LINE_STARTS and not first.isdecimal():
         return line
     match = _LINE_START.match(line)
     if match is None:
-        return "\\" + line if line[:1] == "[" and _DEFINITION.match(line) else line
+        return line
     if match.end() == match.start():
         return _ORDERED.sub(r"\1\\\2", line, count=1)
     return "\\" + line

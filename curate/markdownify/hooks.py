@@ -15,7 +15,7 @@ from typing import Any
 from tootsie.curate.markdownify import inlines, listings
 from tootsie.curate.markdownify.blocks import BLOCK_TAGS
 from tootsie.curate.markdownify.element import Element
-from tootsie.curate.markdownify.escaping import collapse, escape_cell, is_any
+from tootsie.curate.markdownify.escaping import collapse, escape_cell
 from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.hook_methods import (
     Hook,
@@ -79,7 +79,7 @@ class HookedSerializer(StyledSerializer):
         self.own_escape: Callable[[str, set[str]], str] | None = None
         if "escape" in hooks_of(converter):
             self.own_escape = escape_hook(converter.escape)
-            self._suspect = is_any
+            self.escapes_all = True
             self.escapes_misc = False
 
     def handlers(self, tags: dict[str, Handler], options: Options) -> dict[str, Handler]:

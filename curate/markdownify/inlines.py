@@ -19,10 +19,13 @@ from tootsie.curate.markdownify.serializer import HTML_SPACE, SKIP, Handler, Lea
 
 _TICKS = re.compile(r"`+")
 UNSAFE_SCHEME = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)
+_SAFE = ("http:", "https:")
 _MARKUP = re.compile(r"[&<>\\`*_\[\]$~|]")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 MAX_REPEATED = 8192
 """Characters of the target of one link that are written again, in each of the blocks that it holds after the first."""
+_PLAIN = frozenset(("span", "em", "strong", "a", "i", "b", "var"))
+"""Elements in code of which nothing but their text counts."""
 _DEFINES = re.compile(r"(?<!\\)\]:")
 _AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]*\Z")
 
@@ -40,7 +43,12 @@ def is_empty(node: Node) -> bool:
     if child is None:
         return True
     text = child.text_content
-    return text is not None and not text.strip(HTML_SPACE) and child.next is None
+    return (
+        text is not None
+        and (not text or text.isspace())
+        and not text.strip(HTML_SPACE)
+        and child.next is None
+    )
 
 
 def transparent(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -108,9 +116,17 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         serializer.counters["hidden_dropped"] += 1
         return SKIP
     href = attributes.get("href")
-    if href and href[0] == "#" and _footnote(serializer, node, attributes, href):
+    options = serializer.options
+    if (
+        href
+        and href[0] == "#"
+        and options.references is References.KEEP
+        and _footnote(serializer, node, attributes, href)
+    ):
         return SKIP
-    if serializer.options.links is Links.TEXT or href is None or (":" in href and UNSAFE_SCHEME.match(href)):
+    if options.links is Links.TEXT or href is None:
+        return None
+    if ":" in href and not href.startswith(_SAFE) and UNSAFE_SCHEME.match(href):
         return None
     title = attributes.get("title")
     target = ""
@@ -124,10 +140,11 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
                 return inner
         else:
             target = f"({destination(href)}{title_suffix(title)})"
-        if s.parts and s.parts[-1].endswith("!"):
-            s.parts[-1] = s.parts[-1][:-1] + "\\!"
+        parts = s.parts
+        if parts and parts[-1][-1:] == "!":
+            parts[-1] = parts[-1][:-1] + "\\!"
         s.counters["links"] += 1
-        if not title and inner.replace("\\", "") == href and _AUTOLINK.match(href):
+        if not title and inner[0] == href[:1] and inner.replace("\\", "") == href and _AUTOLINK.match(href):
             return f"<{href}>"
         if "]:" in inner and _DEFINES.search(inner):
             # In code it cannot be escaped; at the start of a paragraph it would make a link definition.
@@ -135,7 +152,7 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
             return f'<a href="{escape_attribute(href)}"{named}>{inner}</a>'
         return f"[{inner}]{target}"
 
-    if serializer.options.exact and is_empty(node):
+    if options.exact and is_empty(node):
         serializer.counters["links"] += 1
         serializer.inline(f"[]({destination(href)}{title_suffix(title)})")
         return SKIP
@@ -144,8 +161,6 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
 
 def _footnote(serializer: Serializer, node: Node, attributes: dict[str, Any], href: str) -> bool:
     """Write a link within the page as a footnote's mark, or leave it out where it leads back from one."""
-    if serializer.options.references is not References.KEEP:
-        return False
     key = serializer.footnotes.target(serializer.root, href)
     if key is not None:
         serializer.trim()
@@ -165,7 +180,12 @@ def _superscript(serializer: Serializer, node: Node, attributes: dict[str, Any])
     child = node.first_child
     if child is not None and child.tag == "a" and child.next is None:
         href = child.attributes.get("href")
-        if href and href[0] == "#" and _footnote(serializer, child, child.attributes, href):
+        if (
+            href
+            and href[0] == "#"
+            and serializer.options.references is References.KEEP
+            and _footnote(serializer, child, child.attributes, href)
+        ):
             return SKIP
     return _raise(serializer, node, attributes)
 
@@ -198,6 +218,11 @@ def code_span(text: str) -> str:
     text = collapse(text)
     if not text.strip(" "):
         return f"`{text}`" if text else ""
+    return _fenced(text)
+
+
+def _fenced(text: str) -> str:
+    """Return text with collapsed white space, and more than that, as a code span."""
     fence = "`"
     if "`" in text:
         runs = {len(run) for run in _TICKS.findall(text)}
@@ -220,20 +245,28 @@ def text_with_breaks(node: Node) -> str:
 
 
 def _only_text(node: Node) -> str | None:
-    """Return the text of an element that holds one text node, or one element that does, and so on; else ``None``."""
+    """Return the text of an element that holds but text and ``span`` elements of one text each; else ``None``."""
+    texts: list[str] = []
     child = node.first_child
-    while child is not None and child.next is None:
-        if child.tag == "-text":
-            return child.text_content
-        if child.tag in ("math", "pre", "template"):
-            return None
-        child = child.first_child
-    return None
+    while child is not None:
+        text = child.text_content
+        if text is None:
+            if child.tag not in _PLAIN:
+                return None
+            inner = child.first_child
+            if inner is None or inner.next is not None:
+                return None
+            text = inner.text_content
+            if text is None:
+                return None
+        texts.append(text)
+        child = child.next
+    return "".join(texts) if texts else None
 
 
 def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<code>``, ``<kbd>``, ``<samp>``, ``<tt>``: verbatim text in a code span."""
-    if is_hidden(attributes):
+    if ("style" in attributes or "hidden" in attributes) and is_hidden(attributes):
         serializer.counters["hidden_dropped"] += 1
         return SKIP
     content = _only_text(node)
@@ -241,9 +274,12 @@ def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         if node.css_first("math, pre") is not None:
             return None
         content = text_with_breaks(node)
-    text = collapse(content).replace("\u00a0", serializer.options.nbsp)
+    options = serializer.options
+    text = collapse(content)
+    if "\u00a0" in text:
+        text = collapse(text.replace("\u00a0", options.nbsp))
     inner = text.strip(" ")
-    exact = serializer.options.exact
+    exact = options.exact
     if not inner:
         if text and exact:
             serializer.counters["code_spans"] += 1
@@ -265,7 +301,7 @@ def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         # A cell takes the backslash from \|, and the fences of two spans that touch are read as one.
         serializer.inline(f"<code>{_MARKUP.sub(lambda found: f'&#{ord(found.group())};', inner)}</code>")
     else:
-        serializer.inline(code_span(inner))
+        serializer.inline(_fenced(inner))
     if text[-1] == " " and inner[-1] != " ":
         serializer.text(" ")
     return SKIP

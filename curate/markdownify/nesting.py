@@ -24,9 +24,8 @@ _VOID = frozenset(
 _FORMATTING = frozenset(
     ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]
 )
-_RAW = frozenset(
-    ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"]
-)
+RAW = frozenset(["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"])
+"""Elements in which there are no tags but their own end."""
 _BREAKOUT = frozenset(
     ("b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed",
      "h1", "h2", "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta",
@@ -99,7 +98,7 @@ _DROPPED = frozenset(
     ("audio", "button", "canvas", "datalist", "math", "mjx-container", "noscript", "object", "select", "svg", "template",
      "video")
 )  # fmt: skip
-NOT_READ = _DROPPED | _RAW
+NOT_READ = _DROPPED | RAW
 """Elements whose content is not read, or is no text: left open, they would take the rest of the page with them."""
 COMMENT_END = re.compile(r"(?<=<!-)-?>|--!?>")
 """From the second hyphen at a comment's start on."""
@@ -117,7 +116,7 @@ MAX_ATTRIBUTES = 300
 _LONG_TAG = 4 * MAX_ATTRIBUTES
 _QUOTED_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
 _WHITE = re.compile(r"[\s/]+")
-_SMALL = 1 << 14
+_SMALL = 1 << 12
 """Bytes of a page below which counting costs less than arrays do."""
 _SHORT = 1 << 12
 """Bytes of a page too short for its attributes to matter."""
@@ -126,13 +125,16 @@ _SHORT = 1 << 12
 _BYTE, _LOWER = np.uint64(0xFF), np.uint64(0x2020202020202020)
 _NAME_END = np.isin(np.arange(256), list(b"\t\n\f\r />"))
 _LETTER = np.isin(np.arange(256), list(map(ord, string.ascii_letters)))
-_SURELY_FORMATTING, _MAYBE_FORMATTING, _MAYBE_VOID = 1, 2, 4
+_SURELY_FORMATTING, _MAYBE_FORMATTING, _MAYBE_VOID, _MAYBE_OPTION = 1, 2, 4, 8
+_ANY_FORMATTING = _SURELY_FORMATTING | _MAYBE_FORMATTING
+_STEPS = np.array([1, -1], np.int8)
+"""What a start tag and an end tag do to the depth."""
 
 
 def _pairs() -> npt.NDArray[np.uint8]:
     """Return what each pair of bytes at the start of a tag may lead to, as flags."""
     table = np.zeros((256, 256), np.uint8)  # second byte, first byte
-    for names, flag in ((_FORMATTING, _MAYBE_FORMATTING), (_VOID, _MAYBE_VOID)):
+    for names, flag in ((_FORMATTING, _MAYBE_FORMATTING), (_VOID, _MAYBE_VOID), (("option",), _MAYBE_OPTION)):
         for name in names:
             for first in {ord(name[0]), ord(name[0].upper())}:
                 if len(name) == 1:
@@ -144,31 +146,33 @@ def _pairs() -> npt.NDArray[np.uint8]:
 
 
 _PAIRS = _pairs()
-_BEFORE = np.array([-1])
 
 
 def is_deep(page: bytes, max_depth: int) -> bool:
     """Return whether ``page`` may nest deeper than ``max_depth`` or leave many formatting elements open; linear."""
-    if len(page) > _SHORT and page.count(b"<option") > MAX_OPTIONS:
+    long = len(page) > _SHORT
+    if long and _has_long_tag(page):
         return True
     if len(page) < _SMALL:
         tags = page.count(b"<")
         if tags <= MAX_UNCLOSED or tags - page.count(b"</") <= MAX_UNCLOSED:
-            return len(page) > _SHORT and _has_long_tag(np.frombuffer(page, np.uint8), page)
+            return False
     padded = page + bytes(9)
     codes = np.frombuffer(padded, np.uint8)
-    if len(page) > _SHORT and _has_long_tag(codes[: len(page)], page):
-        return True
     marks = (codes == ord("<")).nonzero()[0]
     names = marks + 1
+    pairs = _view(padded, "<u2")
+    starts = _PAIRS[pairs[names[_LETTER[codes[names]]]]]
+    if len(starts) <= max_depth and len((starts & _ANY_FORMATTING).nonzero()[0]) <= MAX_UNCLOSED:
+        return False  # whatever its end tags end
+    if long and len((starts & _MAYBE_OPTION).nonzero()[0]) > MAX_OPTIONS < page.count(b"<option"):
+        return True
     ends = codes[names] == ord("/")
     names += ends
     tags = _LETTER[codes[names]]
     marks, names, ends = marks[~tags], names[tags], ends[tags]
-    if len(names) <= MAX_UNCLOSED:
-        return False
-    kind = _PAIRS[_view(padded, "<u2")[names]]
-    steps = np.where(ends, np.int8(-1), np.int8(1))
+    kind = _PAIRS[pairs[names]]
+    steps = _STEPS[ends.view(np.uint8)]
     unpaired = np.zeros(0, np.intp)
     if len(names) > MAX_TRUSTED:
         words, lengths = name_words(_view(padded, "<u8")[names])
@@ -176,7 +180,7 @@ def is_deep(page: bytes, max_depth: int) -> bool:
         unpaired = unpaired_ends(words, ends, hidden)
         steps[hidden] = 0
         max_depth -= len(unpaired)
-    if len(steps) > max_depth and _peak(steps) > max_depth:
+    if len(starts) > max_depth and _peak(steps) > max_depth:
         voids = (((kind & _MAYBE_VOID) != 0) & ~ends).nonzero()[0]
         nesting = steps.copy()
         nesting[voids[_named(_view(padded, "<u8")[names[voids]], _VOID)]] = 0
@@ -214,17 +218,29 @@ def _peak(steps: npt.NDArray[np.int8]) -> int:
     return int((level - lowest).max(initial=0))
 
 
-def _has_long_tag(codes: npt.NDArray[np.uint8], page: bytes) -> bool:
-    closed = (codes == ord(">")).nonzero()[0]
-    edges = np.concatenate((_BEFORE, closed, [len(page)]))
-    for index in (edges[1:] - edges[:-1] > _LONG_TAG).nonzero()[0].tolist():
-        end = int(edges[index + 1])
-        start = page.find(b"<", int(edges[index]) + 1, end)
+def _has_long_tag(page: bytes) -> bool:
+    """Return whether a tag may have more than ``MAX_ATTRIBUTES``: only those are counted that have room for them."""
+    before = -1
+    read = double = single = 0  # how far, and the quotation marks since the last "<" there
+    while before + _LONG_TAG < len(page):
+        near = page.rfind(b">", before + 1, before + 1 + _LONG_TAG)
+        if near >= 0:
+            before = near
+            continue
+        end = page.find(b">", before + 1 + _LONG_TAG)
+        end = len(page) if end < 0 else end
+        start = page.find(b"<", before + 1, end)
         if start < 0:  # text, unless the ">" before it stands in quotation marks
-            before = page[page.rfind(b"<", 0, int(edges[index])) + 1 : max(int(edges[index]), 0)]
-            start = int(edges[index]) if before.count(b'"') % 2 or before.count(b"'") % 2 else -1
+            opened = page.rfind(b"<", read, max(before, 0))
+            if opened >= 0:
+                read, double, single = opened + 1, 0, 0
+            double += page.count(b'"', read, max(before, 0))
+            single += page.count(b"'", read, max(before, 0))
+            read = max(before, 0)
+            start = before if double % 2 or single % 2 else -1
         if start >= 0 and end - start > _LONG_TAG and _attributes(page[start:end].decode()) > MAX_ATTRIBUTES:
             return True
+        before = end
     return False
 
 
@@ -308,7 +324,7 @@ def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, in
         if name in _VOID or tag.endswith("/>"):
             out.append(tag)
             continue
-        if name in _RAW:
+        if name in RAW:
             end = -1 if name in missing else lower.find(f"</{name}", position)
             if end < 0:
                 missing.add(name)

@@ -92,7 +92,7 @@ class Options:
     """What surrounds subscripts: an HTML tag, any other mark, or nothing."""
     sup: str = "<sup>"
     """Likewise, superscripts."""
-    style: Style = dataclasses.field(default_factory=Style)
+    style: Style = dataclasses.field(default_factory=lambda: Style.of({}))
     """How the Markdown is written: the options of the ``markdownify`` package, each by its own name."""
 
     @classmethod

@@ -6,12 +6,12 @@ What is written is collected in flows (:mod:`.flow`).
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
 from tootsie.curate.markdownify import emphasis, formulas
-from tootsie.curate.markdownify.escaping import collapse, escape_line_start, escape_text, is_suspect
+from tootsie.curate.markdownify.escaping import collapse, escape_line_start, escape_suspect, is_suspect
 from tootsie.curate.markdownify.flow import Flow, Inline
 from tootsie.curate.markdownify.footnotes import Footnotes
 from tootsie.curate.markdownify.options import Dollars, Limits, Options
@@ -42,7 +42,7 @@ class Serializer:
         self.limits = limits
         self.tags = tags
         self.classes = classes
-        self.counters: Counter[str] = Counter()
+        self.counters: dict[str, int] = defaultdict(int)
         self.flow = Flow("page", None)
         self.parts = self.flow.parts
         self.space = True
@@ -54,8 +54,8 @@ class Serializer:
         """arXiv: its abstract, usually one."""
         self.page_tables: Any = None
         """What :mod:`.tables` found out about the tables of the page, once there is one."""
-        self.double_bars = False
-        """Whether ``\\|`` occurs in the page: in a formula, no cell of a GFM table can hold it."""
+        self.source = ""
+        """The page."""
         self.root: Node = None
         self.run_in: tuple[Flow, int] | None = None
         """A label that the next paragraph continues: its flow, and how many parts that had then."""
@@ -64,12 +64,15 @@ class Serializer:
         self.front_matter_end: int | None = None
         """The paragraph of affiliations that was set aside last."""
         self._dollars: Dollars | None = None
-        self.read_dollars(options.dollars)
         self._nbsp = None if options.nbsp == "\u00a0" else options.nbsp
+        self._rewrites = True
+        """Whether the characters of the text may not be all prose as they are."""
+        self.read_dollars(options.dollars)
         self._exact = options.exact
         self.delimiters = "*_"
         """What emphasis is written with; the second where the first would be misread."""
-        self._suspect = is_suspect
+        self.escapes_all = False
+        """Whether :meth:`escape` sees every text, not only those with characters that may act."""
         self._class_rules: dict[str, list[Handler]] = {}
         """The rules of each value of ``class`` that occurred."""
 
@@ -77,14 +80,15 @@ class Serializer:
 
     def walk(self, root: Node) -> None:
         """Convert all that lies below ``root`` (not ``root`` itself)."""
-        tags, classes, known = self.tags, self.classes, self._class_rules
-        text = self.text
+        # The hottest loop of all: each look at a node costs, and so does each call.
+        handler_of, known = self.tags.get, self._class_rules
+        text = self.characters if self._rewrites else self.prose
         node = root.first_child
         parents: list[Node] = []
         leaves: list[Leave | None] = []
         while node is not None:
             content = node.text_content
-            leave: Any = SKIP
+            leave: Any
             if content is not None:
                 if not content.isspace() or content.strip(HTML_SPACE):
                     text(content)
@@ -94,17 +98,16 @@ class Serializer:
             elif node.is_element_node:
                 attributes = node.attributes
                 leave = PASS
-                names = attributes.get("class")
-                if names:
+                if attributes and (names := attributes.get("class")):
                     rules = known.get(names)
                     if rules is None:
-                        rules = known[names] = [classes[name] for name in names.split() if name in classes]
+                        rules = self._rules_of(names)
                     for rule in rules:
                         leave = rule(self, node, attributes)
                         if leave is not PASS:
                             break
                 if leave is PASS:
-                    handler = tags.get(node.tag)
+                    handler = handler_of(node.tag)
                     leave = None if handler is None else handler(self, node, attributes)
                 if leave is not SKIP:
                     child = node.first_child
@@ -115,23 +118,29 @@ class Serializer:
                         continue
                     if leave is not None:
                         leave(self)
-            while True:
-                following = node.next
-                if following is not None:
-                    node = following
-                    break
+            following = node.next
+            while following is None:
                 if not leaves:
                     return
                 node = parents.pop()
                 leave = leaves.pop()
                 if leave is not None:
                     leave(self)
+                following = node.next
+            node = following
+
+    def _rules_of(self, names: str) -> list[Handler]:
+        """Return the rules of a value of ``class``, and remember them."""
+        rules = [self.classes[name] for name in names.split() if name in self.classes]
+        self._class_rules[names] = rules
+        return rules
 
     # -- inline content
 
     def read_dollars(self, dollars: Dollars) -> None:
         """Set how MathJax's delimiters in text are read."""
         self._dollars = None if dollars in (Dollars.NONE, Dollars.AUTO) else dollars
+        self._rewrites = self._dollars is not None or self._nbsp is not None
 
     def text(self, text: str | None) -> None:
         """Add a text node: white space collapsed, Markdown escaped, MathJax delimiters honoured."""
@@ -142,28 +151,33 @@ class Serializer:
                 self.parts.append(" ")
                 self.space = True
             return
+        self.characters(text)
+
+    def characters(self, text: str) -> None:
+        """Add a text that is more than white space: prose, and formulas where delimiters mark them."""
         if self._nbsp is not None and "\u00a0" in text:
             text = text.replace("\u00a0", self._nbsp)
         if self._dollars is not None and ("$" in text or "\\" in text):
             pieces = formulas.split_text(text, strict=self._dollars is Dollars.STRICT)
             for number, (kind, piece) in enumerate(pieces):
                 if kind == "text":
-                    self._prose(piece)
+                    self.prose(piece)
                     continue
                 # White space at its edges says nothing in TeX, but parts the words on both sides.
                 if piece[0] in HTML_SPACE and number and pieces[number - 1][1][-1].isalnum():
-                    self._prose(" ")
+                    self.prose(" ")
                 self.formula(formulas.normalise(piece), kind == "display")
                 if (
                     piece[-1] in HTML_SPACE
                     and number + 1 < len(pieces)
                     and pieces[number + 1][1][0].isalnum()
                 ):
-                    self._prose(" ")
+                    self.prose(" ")
             return
-        self._prose(text)
+        self.prose(text)
 
-    def _prose(self, text: str) -> None:
+    def prose(self, text: str) -> None:
+        """Add text without formulas."""
         if "\n" in text or "  " in text or "\t" in text or "\r" in text or "\f" in text:
             text = collapse(text)
         if "\u00ad" in text and not self._exact:  # Where a word may be broken, which no reader sees.
@@ -186,9 +200,8 @@ class Serializer:
             if not text:
                 return
         self.space = text[-1] == " "
-        if self._suspect(text):
-            inlines = self.flow.inlines
-            text = self.escape(text, bool(inlines) and any(inline.kind == "a" for inline in inlines))
+        if self.escapes_all or is_suspect(text):
+            text = self.escape(text, "a" in [inline.kind for inline in self.flow.inlines])
         parts.append(text)
 
     def leave_out(self) -> None:
@@ -206,7 +219,7 @@ class Serializer:
 
     def escape(self, text: str, in_link: bool) -> str:
         """Escape prose, white space already collapsed."""
-        return escape_text(text, in_link=in_link)
+        return escape_suspect(text, in_link)
 
     def _punctuate(self, text: str) -> str:
         """Put the punctuation that follows a displayed formula behind it instead of before the next paragraph."""
@@ -312,7 +325,7 @@ class Serializer:
     def open_emphasis(self, kind: str) -> Leave | None:
         """Open an ``em``, ``strong`` or ``del``; emphasis within emphasis of its kind is kept only where all is."""
         self.counters["emphasis"] += 1
-        return self.open_inline(kind, _EMPHASIS[kind], nests=self._exact)
+        return self.open_inline(kind, emphasis.WRAP[kind], nests=self._exact)
 
     def close_inline(self) -> None:
         """Close the innermost inline element."""
@@ -422,19 +435,6 @@ class Serializer:
         self.flush()
         blocks = self.flow.blocks + self.footnotes.blocks()
         return "\n\n".join(blocks) + "\n" if blocks else ""
-
-
-def _emphasis(kind: str) -> Callable[[Serializer, str], str]:
-    opening, closing = emphasis.EDGES[kind]
-
-    def wrap(serializer: Serializer, inner: str) -> str:
-        serializer.flow.emphatic = True
-        return f"{opening}{inner}{closing}"
-
-    return wrap
-
-
-_EMPHASIS = {kind: _emphasis(kind) for kind in emphasis.EDGES}
 
 
 def text_of(node: Node) -> str:

@@ -103,7 +103,7 @@ class Style:
                 value=list(settings["convert"]),
                 remedy="Name either the elements to strip or those to convert",
             )
-        return cls(**settings)
+        return cls(**settings) if settings else _DEFAULT
 
 
 _CHOICES: dict[str, tuple[str | None, ...]] = {
@@ -113,6 +113,7 @@ _CHOICES: dict[str, tuple[str | None, ...]] = {
     "strip_document": (STRIP, LSTRIP, RSTRIP, FINAL_NEWLINE, None),
     "strip_pre": (STRIP, STRIP_ONE, RSTRIP, None),
 }
+_DEFAULT = Style()
 _ALIASES = {"setext": UNDERLINED}
 _FLAGS = (
     "autolinks", "default_title", "escape_asterisks", "escape_underscores", "escape_misc", "table_infer_header", "wrap"

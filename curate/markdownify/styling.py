@@ -14,7 +14,6 @@ from tootsie.curate.markdownify.escaping import (
     destination,
     escape_line_start,
     escape_text,
-    is_any,
     title_suffix,
 )
 from tootsie.curate.markdownify.options import Images, Limits, Links, Options
@@ -62,7 +61,7 @@ class StyledSerializer(Serializer):
         self.escapes_misc = self.style.escape_misc is not False
         self._pattern = _escapes(self.style)
         if self._pattern is not None:
-            self._suspect = is_any
+            self.escapes_all = True
 
     def handlers(self, tags: dict[str, Handler], options: Options) -> dict[str, Handler]:
         """Return the handlers by tag."""

@@ -181,7 +181,7 @@ def _page_tables(serializer: Serializer) -> PageTables:
             nested=_tables_above(root.css("table table, .ltx_tabular .ltx_tabular")),
             headings=_tables_above(root.css("table h1, table h2, table h3, table h4")),
             code=_tables_above([node for node in root.css("table pre") if _has_lines(node)]),
-            double_bars=_tables_above(_double_bars(root)) if serializer.double_bars else set(),
+            double_bars=_tables_above(_double_bars(root)) if "\\|" in serializer.source else set(),
         )
         serializer.page_tables = known
     return known
@@ -250,9 +250,8 @@ def row(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         serializer.counters["hidden_dropped"] += 1
         return SKIP
     section = node.parent
-    name = (section.attributes.get("class") or "").split() if section is not None else []
     kind = section.tag if section is not None else ""
-    if "ltx_thead" in name:
+    if section is not None and "ltx_thead" in (section.attributes.get("class") or "").split():
         kind = "thead"
     serializer.flow.state.rows.append(Row([], section.mem_id if section is not None else 0, kind))
     return None
@@ -268,24 +267,23 @@ def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     state: Table = serializer.flow.state
     if not state.rows:
         state.rows.append(Row([], 0, ""))
-    header = node.tag == "th" or "ltx_th" in (attributes.get("class") or "").split()
-    columns = _span(attributes.get("colspan"))
-    rows = _span(attributes.get("rowspan"), zero=MAX_SPAN)
-    align = _align(attributes)
-    hidden = is_hidden(attributes)
-    if hidden:
-        serializer.counters["hidden_dropped"] += 1
+    entry = Cell("", 1, 1, node.tag == "th", "")
+    hidden = False
+    if attributes:
+        entry.header = entry.header or "ltx_th" in (attributes.get("class") or "").split()
+        entry.columns = _span(attributes.get("colspan"))
+        entry.rows = _span(attributes.get("rowspan"), zero=MAX_SPAN)
+        entry.align = _align(attributes)
+        hidden = is_hidden(attributes)
+        serializer.counters["hidden_dropped"] += hidden
     serializer.push("box" if state.html else "cell")
 
     def leave(s: Serializer) -> None:
-        blocks = s.pop().blocks
-        if hidden:
-            text = ""
-        elif state.html:
-            text = "\n\n".join(blocks)
-        else:
-            text = "<br>".join([block.replace("  \n", "<br>").replace("\n", "<br>") for block in blocks])
-        state.rows[-1].cells.append(Cell(text, columns, rows, header, align))
+        text = ("\n\n" if state.html else "<br>").join(s.pop().blocks)
+        if not state.html and "\n" in text:
+            text = text.replace("  \n", "<br>").replace("\n", "<br>")
+        entry.text = "" if hidden else text
+        state.rows[-1].cells.append(entry)
 
     return leave
 

@@ -110,11 +110,11 @@ class Tracer(Serializer):
             self.flows.add(self._node_id)
         return super().push(kind, state)
 
-    def text(self, text: str | None) -> None:
-        """Add a text node; see :meth:`.Serializer.text`."""
-        if self._entering and text and text.strip():
+    def prose(self, text: str) -> None:
+        """Add text without formulas; see :meth:`.Serializer.prose`."""
+        if self._entering and text.strip():
             self._writes.append(text)
-        super().text(text)
+        super().prose(text)
 
     def inline(self, markdown: str) -> None:
         """Add finished inline Markdown; see :meth:`.Serializer.inline`."""

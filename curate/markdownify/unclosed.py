@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from tootsie.curate.markdownify.inlines import is_hidden
-from tootsie.curate.markdownify.nesting import COMMENT_END, NOT_READ
+from tootsie.curate.markdownify.nesting import COMMENT_END, NOT_READ, RAW
 
 _NO_TEXT = re.compile(r"<[^<>]*>|&#?\w+;")
 _TAIL = 2000
@@ -38,10 +38,14 @@ def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
     if leaf is None or word not in (leaf.text_content or ""):
         return True
     outer = leaf.parent
-    while outer is not None and outer.mem_id != root.mem_id:
-        tag = outer.tag
-        if (tag in NOT_READ or is_hidden(outer.attributes)) and (
-            html.count(f"<{tag}") > html.count(f"</{tag}")
+    page = root.mem_id
+    while outer is not None and outer.mem_id != page:
+        tag, attributes = outer.tag, outer.attributes
+        if (
+            (tag in NOT_READ or (attributes and is_hidden(attributes)))
+            and html.count(f"<{tag}") > html.count(f"</{tag}")
+            # What looks like tags in a script is none: it has ended where an end tag follows.
+            and (tag not in RAW or html.find(f"</{tag}", html.rfind(word)) < 0)
         ):
             return True
         outer = outer.parent
@@ -50,13 +54,30 @@ def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
 
 def last_word(html: str) -> str | None:
     """Return what stands after the last white space outside tags, ``None`` where the end of the page is tags alone."""
-    tail = html[-_TAIL:].rstrip()
-    text = tail
-    while text.endswith(">") and ">" not in text[(start := text.rfind("<")) : -1] and start >= 0:
-        text = text[:start].rstrip()
-    words = text[text.rfind(">") + 1 :].split()
-    if len(words) > 1 and "&" not in words[-1]:  # the usual case, far faster than what follows
+    tail = html[-_TAIL:]
+    last = end = start = len(html) - len(tail) + len(tail.rstrip())
+    while html[end - 1 : end] == ">":
+        behind, start = start, html.rfind("<", 0, end)
+        if start < 0 or html.find(">", start, end) < end - 1:
+            if html.startswith(("</script", "</style"), behind) or not html.endswith("-->", 0, end):
+                break
+            start = html.rfind("<!--", 0, end)
+            if html.find("-->", start + 2, end) < end - 3:
+                break
+        if start < last - _TAIL:
+            return None
+        first = max(start - _TAIL, 0)
+        end = first + len(html[first:start].rstrip())
+    first = max(end - _TAIL, 0)
+    before = html.rfind(">", first, end)
+    words = html[max(before + 1, first) : end].rsplit(None, 1)
+    # The usual cases, far faster than what follows: it stands after white space, or right after a tag.
+    after_tag = before >= 0 and html.rfind("<", first, before) > html.rfind(">", first, before)
+    if words and "&" not in words[-1] and (len(words) > 1 or after_tag):
         return words[-1]
+    tail = html[first:end]
+    if first and tail.find("<", 0, tail.find(">") + 1) < 0:  # begins within a tag
+        tail = tail[tail.find(">") + 1 :]
     words = _NO_TEXT.sub(" ", tail).split()
     return words[-1] if words else None
 
