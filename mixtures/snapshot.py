@@ -17,7 +17,9 @@ import numpy as np
 
 from tootsie.mixtures.rate_class import RateClass
 
-MOST_SLOTS = 2**20
+MOST_NUMBERS = 2**17
+"""Members times positions looked at in one go."""
+MOST_SLOTS = 2**18
 """Slots looked at in one go: bounds the memory."""
 LARGEST = 2**50
 """Largest number that :func:`quotient` is exact for."""
@@ -51,6 +53,10 @@ def taken(rate_class: RateClass, position: np.ndarray) -> np.ndarray:
 def drawn_at(rate_class: RateClass, position: np.ndarray) -> np.ndarray:
     """Return the units of each member drawn in the first ``position`` (int64[W], each <= L) positions, int64[W, M]."""
     counts, length = np.array(rate_class.counts, dtype=np.int64), rate_class.length
+    part = max(1, MOST_NUMBERS // len(counts))
+    if len(position) > part:
+        several = [position[first : first + part] for first in range(0, len(position), part)]
+        return np.concatenate([drawn_at(rate_class, some) for some in several])
     due, rest = quotient(position[:, None], counts, length)
     fractional = rest > 0
     missing = taken(rate_class, position) - due.sum(axis=1)
@@ -164,7 +170,7 @@ class _Doubtful:
         lanes = np.arange(len(rows))
         by_deadline = self.by_deadline[rows]
         column = np.empty_like(by_deadline)
-        np.put_along_axis(column, self.by_release[rows], np.broadcast_to(members, column.shape), axis=1)
+        np.put_along_axis(column, self.by_release[rows], members[None], axis=1)
         left, units = self.missing[rows].copy(), self.units[rows]
         result = np.zeros(room.shape, dtype=bool)
         for step in range(int(units.max())):
