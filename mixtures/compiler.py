@@ -14,7 +14,7 @@ from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.branch import branch_record, branch_step, check_base, drawn_by, owed_after, past
 from tootsie.mixtures.changes import INHERITED, list_changes
 from tootsie.mixtures.duration import Duration, Unit
-from tootsie.mixtures.measured import Measured, check_caches, check_long_enough, measure, plan_datasets
+from tootsie.mixtures.measured import Measured, check_caches, check_length, measure, plan_datasets
 from tootsie.mixtures.phase_part import part_name
 from tootsie.mixtures.plan import (
     FORMAT,
@@ -169,6 +169,7 @@ class _Compiler:
         caches: Mapping[str, Measured],
     ) -> None:
         self.spec, self.source = spec, source
+        self.caches = caches
         self.tokens = {name: cache.tokens for name, cache in caches.items()}
         resolved: dict[str, dict[str, Fraction]] = {}
         self.asked = {name: self._asked(name, caches, resolved) for name in spec.mixtures}
@@ -258,7 +259,7 @@ class _Compiler:
         at: Path = ("phases", index)
         self._length = phase.sequence_length or self._length
         if phase.sequence_length is not None or phase.mixture is not None:
-            check_long_enough(asked, self.tokens, self._length, at, self.source)
+            check_length(asked, self.caches, self._length, at, self.source)
         inherited = Fraction(before.batch_size if before else 0)
         if self._batch is not None:
             inherited = self._batch.amount / self._length

@@ -42,6 +42,8 @@ class Measured:
     """What a person should know about the number."""
     tags: tuple[str, ...] = ()
     """What its card says it is; its kind (``pretraining``, ``instruction``) first."""
+    row_tokens: int | None = None
+    """Length of the rows that its conversations are packed into, where it is supervised data."""
     manifests: tuple[str | None, ...] = ()
     """SHA-256 of the manifest of each corpus the cache was made of, ``None`` for loose files; none at all for a card."""
 
@@ -57,6 +59,7 @@ def measured_cache(url: str, ledger: Ledger, ledger_sha256: str) -> Measured:
         evidence=Evidence.LEDGER,
         tokenizer=ledger.tokenizer,
         split=ledger.split,
+        row_tokens=ledger.row_tokens,
         manifests=tuple(source.manifest_sha256 for source in ledger.sources),
     )
 
@@ -204,29 +207,37 @@ def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, Measured])
                 )
 
 
-def check_long_enough(
-    names: Iterable[str], tokens: Mapping[str, int], length: int, at: Path, source: YamlSource
+def check_length(
+    names: Iterable[str], caches: Mapping[str, Measured], length: int, at: Path, source: YamlSource
 ) -> None:
-    """Check that the datasets of a phase have a sequence of its length.
+    """Check that the datasets of a phase have a sequence of its length, which cuts through no row of supervised data.
 
     Args:
       names: of the datasets.
-      tokens: of each.
+      caches: by name.
       length: tokens in a sequence of the phase.
       at: place of the phase.
       source: where it stands in the file.
 
     Raises:
-      SpecError: one has none.
+      SpecError: one has none, or would be cut.
     """
-    short = next((name for name in names if tokens[name] < length), None)
-    if short is not None:
-        raise source.error(
-            f"the dataset {short!r} holds {tokens[short]:,} tokens, less than one sequence of {length:,}",
-            (*at, "sequence_length"),
-            length,
-            "Leave it out of the phase's mixture, or use shorter sequences",
-        )
+    for name in names:
+        tokens, rows = caches[name].tokens, caches[name].row_tokens
+        if tokens < length:
+            raise source.error(
+                f"the dataset {name!r} holds {tokens:,} tokens, less than one sequence of {length:,}",
+                (*at, "sequence_length"),
+                length,
+                "Leave it out of the phase's mixture, or use shorter sequences",
+            )
+        if rows is not None and length % rows:
+            raise source.error(
+                f"the conversations of {name!r} are packed into rows of {rows:,} tokens, which these sequences would cut",
+                (*at, "sequence_length"),
+                length,
+                f"Use sequences of {rows:,} tokens or a multiple, or tokenize them with --row-tokens {length}",
+            )
 
 
 def planned_shuffle(name: str, spec: Spec, cache: Measured) -> BlockShuffle | None:

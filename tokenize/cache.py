@@ -101,6 +101,7 @@ class TokenCache:
         self.url = url
         self.ledger = ledger
         self.ledger_sha256 = ledger_sha256
+        self._row_tokens = ledger.row_tokens
         self._checking = checking
         self._remote = storage.local_path(url) is None
         self._blocks = blocks or (BlockCache.from_environment() if self._remote else None)
@@ -178,10 +179,11 @@ class TokenCache:
 
         Raises:
           IndexError: there is no such row.
-          ArtefactError: what lies there is not what was written.
+          ArtefactError: what lies there is not what was written, or rows of this length would cut packed conversations.
         """
         if not len(windows):
             return
+        self._check_rows(into.length)
         starts = np.asarray(windows, np.int64) * into.length
         self._checked(int(starts.min()), int(starts.max()) + into.length)
         order = np.argsort(starts, kind="stable")
@@ -201,6 +203,17 @@ class TokenCache:
         with ThreadPoolExecutor(min(len(parts), REMOTE_SHARDS_AT_A_TIME)) as pool:
             for done in [pool.submit(fetch_and_copy, part) for part in parts]:
                 done.result()
+
+    def _check_rows(self, length: int) -> None:
+        """Refuse rows that would cut through the conversations of a packed cache."""
+        if self._row_tokens is not None and length % self._row_tokens:
+            raise ArtefactError(
+                f"conversations are packed into rows of {self._row_tokens:,} tokens, which other rows would cut",
+                file=self.url,
+                field="sequence length",
+                value=length,
+                remedy=f"Draw sequences of {self._row_tokens:,} tokens (or a multiple), or build the cache with --row-tokens",
+            )
 
     def _copy(self, numbers: np.ndarray, starts: np.ndarray, rows: np.ndarray, into: Rows) -> None:
         """Copy rows, ascending; the loop is what reading costs beside the copying, so it does little and calls little."""

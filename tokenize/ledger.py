@@ -154,6 +154,12 @@ class Ledger(BaseModel):
             raise ValueError("shards: a path stands there twice")
         return self
 
+    @property
+    def row_tokens(self) -> int | None:
+        """Length of the rows that whole conversations are packed into; ``None``: documents follow one another."""
+        value = self.settings.get("row_tokens")
+        return value if isinstance(value, int) and value > 0 else None
+
     def content_hash(self) -> str:
         """Return what :attr:`hash` must be."""
         return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
