@@ -12,13 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import xxhash
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.tokenize.cache import Checking, TokenCache, check_sizes
+from tootsie.tokenize.encoding_again import encodes_again
 from tootsie.tokenize.ledger import Ledger, ShardEntry, Source, TokenCount, ledger_url
-from tootsie.tokenize.shard_reader import REMEDY, ShardReader
+from tootsie.tokenize.shard_reader import REMEDY, Batch, ShardReader
 from tootsie.tokenize.tokenizers import tokenizer_of
 
 HISTOGRAM_SIZE = 16
@@ -136,10 +138,7 @@ def verify_sample(cache: TokenCache, count: int, name: str | None = None) -> int
         position = number * cache.documents // count
         shard = int(np.searchsorted(before, position, "right")) - 1
         found = cache.document(shard, position - int(before[shard]))
-        inner = found.input_ids[int(identity.add_bos) : len(found.input_ids) - int(identity.add_eos)]
-        text = tokenizer.decode_bytes(inner.tolist())
-        again = tokenizer.encode_document(text.decode("utf-8", "replace"))
-        if len(text) != found.byte_length or not np.array_equal(again, found.input_ids):
+        if not encodes_again(tokenizer, found, cache.ledger):
             raise ArtefactError(
                 f"{identity.name} encodes this document otherwise now",
                 file=storage.join(cache.url, cache.ledger.shards[shard].path),
@@ -257,12 +256,32 @@ def _check_content(
                 raise _fault(shard, batch.first_row + row, f"the document does not {verb} ({special})")
             values, times = np.unique(found, return_counts=True)
             counts.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
+        _check_loss_spans(shard, batch, lengths)
         total_bytes += int(np.asarray(batch.columns.column("byte_length")).sum())
     if total_bytes != shard.entry.bytes:
         raise ArtefactError(
             f"its texts have {total_bytes:,} bytes, the ledger says {shard.entry.bytes:,}",
             file=shard.url,
             remedy=REMEDY,
+        )
+
+
+def _check_loss_spans(shard: ShardReader, batch: Batch, lengths: np.ndarray) -> None:
+    """Check that spans lie within their documents, none empty, each after the one before."""
+    if "loss_spans" not in batch.columns.schema.names:
+        return
+    column = batch.columns.column("loss_spans")
+    spans = column.flatten()
+    row = np.repeat(np.arange(len(lengths)), pa.compute.list_value_length(column).fill_null(0))
+    start, end = (np.asarray(spans.field(name)).astype(np.int64) for name in ("start", "end"))
+    before = np.concatenate(([0], np.where(row[1:] == row[:-1], end[:-1], 0))) if len(row) else row
+    wrong = (start < before) | (end <= start) | (end > lengths[row])
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise _fault(
+            shard,
+            batch.first_row + int(row[at]),
+            f"the loss span {start[at]} to {end[at]} is not one of its tokens",
         )
 
 

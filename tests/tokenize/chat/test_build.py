@@ -11,12 +11,13 @@ import pyarrow.parquet
 import pytest
 
 from tootsie.datasets import beam_runner
-from tootsie.datasets.errors import InputError, SpecError
+from tootsie.datasets.errors import ArtefactError, InputError, SpecError
 from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.chat.build import ChatSettings, build_chat_caches, plan_chat_jobs
 from tootsie.tokenize.chat.shard import Overlong, build_chat_shard
 from tootsie.tokenize.job import prepare
 from tootsie.tokenize.tokenizers import load_tokenizer
+from tootsie.tokenize.verification import verify_sample
 
 EOS = 16383
 ROW = 128
@@ -229,3 +230,19 @@ def test_a_bad_record_is_named(tmp_path: Path, line: str, message: str) -> None:
     assert message in str(caught.value)
     assert "c.jsonl" in str(caught.value)
     assert not list(tmp_path.rglob("ledger.json"))
+
+
+@pytest.mark.parametrize("policy", [Overlong.DROP, Overlong.CUT, Overlong.SPLIT])
+def test_a_sample_encodes_again(source: str, tmp_path: Path, policy: Overlong) -> None:
+    cache = build(source, tmp_path / "out", overlong=policy)
+    assert verify_sample(cache, 200) == cache.documents
+
+
+@pytest.mark.parametrize("spans", [[(0, 5)], [(2, 2)], [(-1, 1)], [(2, 3), (1, 2)], [(0, 2), (1, 3)]])
+def test_spans_outside_their_document_are_found(
+    tmp_path: Path, make_cache: Any, spans: list[tuple[int, int]]
+) -> None:
+    rows = [("a", [5, 0], 1, [(0, 2)]), ("b", [5, 6, 7, 0], 3, spans), ("c", [5, 0], 1, None)]
+    folder = make_cache(str(tmp_path / "cache"), [rows], loss_spans=True)
+    with pytest.raises(ArtefactError, match=r"row 1: the loss span -?\d to \d is not one of its tokens"):
+        TokenCache.open(folder).verify()
