@@ -10,7 +10,9 @@ import base64
 import binascii
 import functools
 import hashlib
+import re
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import regex
@@ -103,8 +105,9 @@ class BytePairTokenizer(Tokenizer):
 
     def encode_array(self, text: str) -> np.ndarray:
         """Return the ids of ``text``, uint32[n], without BOS and EOS."""
+        allowed: Literal["all"] | set[str] = "all" if self.allows_special else set()
         try:
-            return self._encoding.encode_to_numpy(text, disallowed_special=())
+            return self._encoding.encode_to_numpy(text, allowed_special=allowed, disallowed_special=())
         except UnicodeEncodeError:
             return self.encode_array(without_surrogates(text)[0])
         except ValueError:
@@ -117,13 +120,20 @@ class BytePairTokenizer(Tokenizer):
 
     def _encode_by_piece(self, text: str) -> np.ndarray:
         """Split with an engine that has no limit, then merge each piece with tiktoken: the same ids, slowly."""
+        parts = [text]
+        if self.allows_special:
+            parts = re.split("(" + "|".join(map(re.escape, self.specials)) + ")", text)
         known: dict[str, list[int]] = {}
         ids: list[int] = []
-        for match in _unlimited(self.pattern).finditer(text):
-            piece = match[0]
-            if piece not in known:
-                known[piece] = self._encoding._encode_single_piece(piece)
-            ids.extend(known[piece])
+        for number, part in enumerate(parts):
+            if number % 2:
+                ids.append(self.specials[part])
+                continue
+            for match in _unlimited(self.pattern).finditer(part):
+                piece = match[0]
+                if piece not in known:
+                    known[piece] = self._encoding._encode_single_piece(piece)
+                ids.extend(known[piece])
         return np.asarray(ids, np.uint32)
 
 

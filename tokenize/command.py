@@ -79,6 +79,13 @@ def build_command(
     add_eos: Annotated[
         bool | None, typer.Option("--add-eos/--no-add-eos", help="End documents with EOS (yes).")
     ] = None,
+    allow_special: Annotated[
+        bool,
+        typer.Option(
+            "--allow-special",
+            help="Encode text that spells a special token as that token: only for documents that you wrote yourself.",
+        ),
+    ] = False,
     engine: Annotated[
         str,
         typer.Option(
@@ -100,6 +107,7 @@ def build_command(
     from tootsie.datasets.sole_writer import sole_writer
     from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs
     from tootsie.tokenize.engines import Engine
+    from tootsie.tokenize.identity import SPECIAL_SUFFIX
 
     located, beam_arguments = beam_runner.split_arguments(paths)
     if len(located) < 2:
@@ -108,7 +116,7 @@ def build_command(
         )
     *inputs, output = located
     settings = BuildSettings(
-        tokenizer=tokenizer,
+        tokenizer=tokenizer + SPECIAL_SUFFIX if allow_special else tokenizer,
         name=name,
         validation_fraction=validation_fraction,
         seed=seed,

@@ -111,11 +111,11 @@ def choose_engine(
     own = EngineChoice(tokenizer.engine, tokenizer.engine_version)
     if asked == own.name:
         return own
-    if not isinstance(tokenizer, BytePairTokenizer):
+    if not isinstance(tokenizer, BytePairTokenizer) or tokenizer.allows_special:
         if asked is Engine.AUTO:
             return own
         raise SpecError(
-            f"the engine of this tokenizer is {own.name}",
+            f"the only engine of {tokenizer.identity.name} is {own.name}",
             field="--engine",
             value=asked.value,
             remedy="Leave the option out",

@@ -13,6 +13,7 @@ from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError, InputError, SpecError
 from tootsie.datasets.json_text import parse_json
 from tootsie.tokenize.identity import GOLDEN_DOCUMENT, Tokenizer, without_surrogates
+from tootsie.tokenize.rank_merges import byte_alphabet
 
 EOS_NAMES = ("<|end_of_text|>", "<|endoftext|>", "</s>", "<eos>")
 """Names taken for EOS when no ``tokenizer_config.json`` lies beside the file."""
@@ -123,6 +124,11 @@ class HuggingFaceTokenizer(Tokenizer):
         clean, _ = without_surrogates(text)
         return np.asarray(self._tokenizer.encode(clean, add_special_tokens=False).ids, np.uint32)
 
+    def _allow_special(self) -> None:
+        super()._allow_special()
+        self._tokenizer = type(self._tokenizer).from_str(self._tokenizer.to_str())
+        self._tokenizer.encode_special_tokens = False
+
     def token_bytes(self, token: int) -> bytes:
         """Return the bytes of one id; outside byte-level vocabularies, of its text standing alone."""
         text = self._tokenizer.id_to_token(token)
@@ -167,13 +173,4 @@ def _config_beside(location: str) -> dict[str, Any]:
 
 @functools.cache
 def _byte_alphabet() -> dict[str, int]:
-    """Map the printable characters that byte-level vocabularies are written in to bytes.
-
-    Bytes that print stand for themselves; the 68 others, in order, for the characters from U+0100.
-    Source: the GPT-2 release, ``encoder.py``.
-    """
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [value for value in range(256) if value not in printable]
-    table = {chr(value): value for value in printable}
-    table.update({chr(0x100 + number): value for number, value in enumerate(others)})
-    return table
+    return {character: value for value, character in byte_alphabet().items()}

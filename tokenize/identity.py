@@ -8,6 +8,7 @@ from then on loses the BOS, or splits one character otherwise, has another finge
 from __future__ import annotations
 
 import abc
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -19,6 +20,9 @@ from tootsie.datasets.provenance import fingerprint
 
 UINT16_VOCABULARY = 65_536
 """Largest vocabulary whose ids are stored in 16 bits."""
+
+SPECIAL_SUFFIX = "+special"
+"""End of the names of tokenizers to which text can spell special tokens."""
 
 GOLDEN_DOCUMENT = (
     "The quick brown fox can't jump 12345.67 m; we'LL see, IT'S 3:00!\n\n"
@@ -113,6 +117,8 @@ class Tokenizer(abc.ABC):
     identity: TokenizerIdentity
     specials: dict[str, int]
     """Name to id of the tokens that no text can spell."""
+    allows_special = False
+    """Whether text can spell them after all; see :meth:`allowing_special`."""
 
     @abc.abstractmethod
     def encode_array(self, text: str) -> np.ndarray:
@@ -137,6 +143,30 @@ class Tokenizer(abc.ABC):
     def encode_document(self, text: str) -> np.ndarray:
         """Return the ids as a cache holds them, uint32[n]: BOS and EOS as the policy says, appended as ids."""
         return self._framed(self.encode_array(text))
+
+    def allowing_special(self) -> Tokenizer:
+        """Return the same tokenizer, but with text that spells a special token encoded as that token.
+
+        Whoever writes documents can then put BOS, EOS or turns of a conversation into them. It is another tokenizer, with another
+        name and fingerprint.
+        """
+        made = copy.copy(self)
+        made._allow_special()
+        identity = self.identity
+        made._identify(
+            identity.name + SPECIAL_SUFFIX,
+            {**self._vocabulary, "text_spells_special_tokens": True},
+            vocabulary_size=identity.vocabulary_size,
+            bos_id=identity.bos_id,
+            eos_id=identity.eos_id,
+            add_bos=identity.add_bos,
+            add_eos=identity.add_eos,
+        )
+        return made
+
+    def _allow_special(self) -> None:
+        """Let this engine take text for special tokens from now on."""
+        self.allows_special = True
 
     def encode_documents(self, texts: Sequence[str]) -> list[np.ndarray]:
         """Return :meth:`encode_document` of each text."""
@@ -185,6 +215,7 @@ class Tokenizer(abc.ABC):
           name: see :class:`TokenizerIdentity`, like the rest.
           vocabulary: whatever decides the ids (ranks, pattern, specials), as JSON values.
         """
+        self._vocabulary = vocabulary
         self._head = np.array([bos_id] if add_bos else [], np.uint32)
         self._tail = np.array([eos_id] if add_eos else [], np.uint32)
         golden = self._framed(self.encode_array(GOLDEN_DOCUMENT)).tolist()

@@ -7,6 +7,7 @@
 ``cl100k_base``, ``gpt2``, …     tiktoken's encodings, from its cache (``TIKTOKEN_CACHE_DIR``)
 ``cl100k_base:PATH_OR_URL``      likewise, from a ``.tiktoken`` file
 ``PATH_OR_URL/tokenizer.json``   any Hugging Face tokenizer (extra ``huggingface``)
+any of these and ``+special``    text that spells a special token is encoded as that token
 ===============================  ==========================================================================
 """
 
@@ -16,7 +17,7 @@ import difflib
 import functools
 
 from tootsie.datasets.errors import SpecError
-from tootsie.tokenize.identity import Tokenizer, TokenizerIdentity, require_same
+from tootsie.tokenize.identity import SPECIAL_SUFFIX, Tokenizer, TokenizerIdentity, require_same
 
 DEFAULT_TOKENIZER = "tootsie-16k"
 
@@ -44,6 +45,8 @@ def load_tokenizer(name: str, *, add_bos: bool | None = None, add_eos: bool | No
 def _load(name: str, add_bos: bool | None, add_eos: bool | None) -> Tokenizer:
     from tootsie.tokenize import encodings
 
+    if name.endswith(SPECIAL_SUFFIX):
+        return _load(name.removesuffix(SPECIAL_SUFFIX), add_bos, add_eos).allowing_special()
     kind, _, location = name.partition(":")
     if name.endswith(".json"):
         from tootsie.tokenize.huggingface import HuggingFaceTokenizer

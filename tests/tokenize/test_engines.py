@@ -86,6 +86,7 @@ def test_tokenizers_that_it_cannot_do_keep_their_own_engine() -> None:
 
     class Other(Tokenizer):
         engine, engine_version = "tokenizers", "1"
+        identity = small.identity
 
         def encode_array(self, text: str) -> np.ndarray:
             raise NotImplementedError
@@ -95,7 +96,7 @@ def test_tokenizers_that_it_cannot_do_keep_their_own_engine() -> None:
 
     assert choose_engine(Other(), Engine.AUTO, LARGE, unread()).name == "tokenizers"
     with pytest.raises(
-        SpecError, match=r"--engine: the engine of this tokenizer is tokenizers \(found 'tiktoken'\)"
+        SpecError, match=r"--engine: the only engine of tootsie-16k is tokenizers \(found 'tiktoken'\)"
     ):
         choose_engine(Other(), Engine.TIKTOKEN, 1, unread())
     with pytest.raises(

@@ -61,6 +61,15 @@ def test_special_tokens_are_never_injected(tokenizer: Tokenizer) -> None:
         tokenizer.decode([9999])
 
 
+def test_special_tokens_can_be_spelled_only_under_another_name(tmp_path: Path) -> None:
+    path = train(tmp_path / "spelled", ("<|endoftext|>",))
+    plain, special = load_tokenizer(str(path)), load_tokenizer(f"{path}+special")
+    assert special.identity.name == "huggingface:spelled+special"
+    assert special.encode("a<|endoftext|>") == [*plain.encode("a"), 0]
+    assert 0 not in plain.encode("a<|endoftext|>")
+    assert special.identity.fingerprint != plain.identity.fingerprint
+
+
 def test_without_a_config_eos_is_the_one_known_name(tmp_path: Path) -> None:
     found = load_tokenizer(str(train(tmp_path / "plain"))).identity
     assert (found.bos_id, found.eos_id, found.add_bos) == (None, 1, False)

@@ -116,3 +116,22 @@ def test_the_tokenizer_of_an_artefact() -> None:
         ArtefactError, match=r"made by another tokenizer \(llama3, the one at hand is tootsie-16k\)"
     ):
         tokenizer_of(other, file="cache", name="tootsie-16k")
+
+
+def test_special_tokens_can_be_spelled_only_under_another_name() -> None:
+    plain, special = load_tokenizer("tootsie-16k"), load_tokenizer("tootsie-16k+special")
+    text = "a<|end_of_text|>b\ud800<|reserved_0|><|end_of"
+    eos, reserved = plain.specials["<|end_of_text|>"], plain.specials["<|reserved_0|>"]
+    assert not {eos, reserved} & set(plain.encode(text))
+    first, second = plain.encode("a"), plain.encode("b\ufffd")
+    assert special.encode(text) == [*first, eos, *second, reserved, *plain.encode("<|end_of")]
+    assert special._encode_by_piece(text.replace("\ud800", "\ufffd")).tolist() == special.encode(text)  # type: ignore[attr-defined]
+    long = " " * 300_000 + "<|end_of_text|>x"
+    assert special.decode(special.encode(long)) == long
+    assert eos in special.encode(long)
+    assert special.identity.name == "tootsie-16k+special"
+    assert special.identity.fingerprint != plain.identity.fingerprint
+    assert tokenizer_of(special.identity, file="f").identity == special.identity
+    with pytest.raises(ArtefactError, match="made by another tokenizer"):
+        tokenizer_of(special.identity, file="f", name="tootsie-16k")
+    assert plain.encode("<|end_of_text|>") != [eos]
