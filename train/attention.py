@@ -110,9 +110,9 @@ def choose(
         raise SpecError(
             reason,
             file=file,
-            field="attention.backend",
+            field="devices.attention",
             value=asked,
-            remedy="Write 'attention: {backend: xla}', or allow it with 'fallback: true'",
+            remedy="Write 'attention: xla', or allow it with 'attention_fallback: true'",
         )
     tell(f"attention: xla, because {reason}")
     return AttentionBackend.XLA
@@ -161,16 +161,23 @@ def attend(
 
 
 SPLASH_BLOCK = 512
-"""Queries and keys that the kernel works on at a time; of rows not longer, all."""
+"""Queries and keys that the kernel works on at a time; of shorter rows, all."""
+SPLASH_BACKWARD_KEYS = 1024
+"""Keys of the backward kernel: for each such block it writes its own gradient of all queries, and they are added up."""
 
 
-def splash_block(length: int) -> int:
-    """Return the largest multiple of 128 up to :data:`SPLASH_BLOCK` that divides ``length``."""
-    return next(
-        size
-        for size in range(min(SPLASH_BLOCK, length), 0, -_SPLASH_MULTIPLE)
-        if length % size == 0 and size % _SPLASH_MULTIPLE == 0
-    )
+def splash_block(length: int, at_most: int = SPLASH_BLOCK) -> int:
+    """Return the largest multiple of 128 up to ``at_most`` that divides ``length``."""
+    sizes = range(at_most, 0, -_SPLASH_MULTIPLE)
+    return next(size for size in sizes if length % size == 0)
+
+
+def visited_share(length: int, backward: bool) -> float:
+    """Return which share of all pairs of queries and keys lie in blocks that a kernel visits: over a half."""
+    queries = splash_block(length)
+    keys = splash_block(length, SPLASH_BACKWARD_KEYS) if backward else queries
+    starts = range(0, length, keys)
+    return sum(length - start // queries * queries for start in starts) * keys / length**2
 
 
 @lru_cache(maxsize=16)
@@ -182,14 +189,14 @@ def _splash_kernel(heads: int, length: int, interpret: bool) -> Any:
         splash_attention_mask as masks,
     )
 
-    size = splash_block(length)
+    size, backward = splash_block(length), splash_block(length, SPLASH_BACKWARD_KEYS)
     # One backward kernel for all three gradients: scores are computed again once, not twice.
     blocks = kernel.BlockSizes(
         block_q=size,
         block_kv=size,
         block_kv_compute=size,
         block_q_dkv=size,
-        block_kv_dkv=size,
+        block_kv_dkv=backward,
         block_kv_dkv_compute=size,
         use_fused_bwd_kernel=True,
     )

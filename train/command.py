@@ -129,6 +129,55 @@ def sample_command(
         typer.echo(f"{text}{tokenizer.decode(until_end(written, identity.eos_id))}\n")
 
 
+@app.command("precompile")
+def precompile_command(
+    run_file: Annotated[str, typer.Argument(metavar="RUN.yaml", help="The run file.")],
+    topology: Annotated[
+        str, typer.Option(help="Of one slice: GENERATION:SIZES, such as v5e:16x16 or v4:8x8x16.")
+    ],
+    slices: Annotated[int, typer.Option(min=1, help="How many of them.")] = 1,
+    search: Annotated[
+        bool,
+        typer.Option("--search", help="Try what to compute again and how many rows at a time until it fits."),
+    ] = False,
+    phase: Annotated[list[str] | None, typer.Option(help="Only these phases; give it once or more.")] = None,
+) -> None:
+    """Compile the step of each phase for a TPU pod that is not there; print memory, FLOPs, traffic and time beside the floor."""
+    os.environ["JAX_PLATFORMS"] = "cpu"  # the TPU's compiler is asked, never its driver
+    from tootsie.datasets.yaml_source import YamlSource
+    from tootsie.mixtures.plan import Plan
+    from tootsie.train.inputs import bos_of, check_vocabulary
+    from tootsie.train.precompile import precompile
+    from tootsie.train.precompile_text import EXPLANATION, lines_of
+    from tootsie.train.run_file import load_run_file, resolve_architecture
+
+    run = load_run_file(run_file)
+    plan = Plan.load(run.plan)
+    architecture = resolve_architecture(run.architecture, YamlSource(run_file, None, {}))
+    bos_id = None
+    if plan.tokenizer is not None:  # a plan from dataset cards has none yet
+        check_vocabulary(architecture, plan, run_file)
+        bos_id = bos_of(plan.tokenizer)
+    programs = precompile(
+        architecture,
+        run.devices,
+        run.compute_dtype.value,
+        plan,
+        bos_id,
+        topology,
+        slices,
+        search,
+        typer.echo,
+        run_file,
+        phase,
+    )
+    for names, program in programs:
+        for line in lines_of(names, program):
+            typer.echo(line)
+    for line in EXPLANATION:
+        typer.echo(line)
+
+
 @contextlib.contextmanager
 def leaving_at_once() -> Iterator[None]:
     """End the process at once on Ctrl-C while the block runs, with the code of a fault; a run continues from anywhere.

@@ -27,7 +27,7 @@ ROW_AXES = (REPLICA, FSDP)
 
 
 class MeshSettings(BaseModel):
-    """Section ``mesh`` of a run file. Left out, parameters are spread over all devices of a slice."""
+    """Sizes of the mesh as a run file gives them. Left out, parameters are spread over all devices of a slice."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -85,7 +85,7 @@ def mesh_shape(settings: MeshSettings, devices: int, slices: int = 1, file: str 
         raise SpecError(
             f"the mesh needs {shape.devices} devices, there are {devices}",
             file=file,
-            field="mesh",
+            field="devices",
             value=written,
             remedy="Leave out replica and fsdp: they follow from the devices",
         )
@@ -93,7 +93,7 @@ def mesh_shape(settings: MeshSettings, devices: int, slices: int = 1, file: str 
         raise SpecError(
             f"there are {slices} slices, and a copy of the model must not be spread over two",
             file=file,
-            field="mesh.replica",
+            field="devices.replica",
             value=written,
             remedy=f"Make replica a multiple of {slices}",
         )
@@ -113,7 +113,7 @@ def check_mesh(shape: MeshShape, architecture: Architecture, file: str | None = 
             raise SpecError(
                 f"architecture.{name} is {size}, which {shape.tensor} devices can't share",
                 file=file,
-                field="mesh.tensor",
+                field="devices.tensor",
                 value=shape.tensor,
                 remedy="Choose a divisor of heads, kv_heads, mlp_size and vocabulary_size",
             )

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import haiku as hk
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Float, Int
 
@@ -32,7 +32,7 @@ from tootsie.train.architecture import Architecture
 from tootsie.train.attention import SAVED, Attend, AttentionBackend, make_attend
 from tootsie.train.collectives import SINGLE, Layout, enter, gather, leave, look_up
 from tootsie.train.mesh import MeshShape
-from tootsie.train.remat import Remat, recompute
+from tootsie.train.remat import GATHERED, Remat, recompute
 from tootsie.train.rope import Rope, rotate, rotation_tables
 from tootsie.train.sharding import shard_shape
 
@@ -74,24 +74,10 @@ def rms_norm(x: Float[Array, "... D"], scale: Float[Array, " D"], epsilon: float
     return (wide * scale).astype(x.dtype)
 
 
-def weight(
-    name: str, shape: list[int], init: hk.initializers.Initializer, layout: Layout, dtype: str
-) -> jax.Array:
-    """Return a parameter of the enclosing module, gathered from the devices that share it, cast to ``dtype``.
-
-    Args:
-      name: of the parameter.
-      shape: of the part that this device computes with: split over ``tensor``, whole over ``fsdp``.
-      init: gives the values at the start.
-      layout: how it is split.
-      dtype: in which it is gathered and used.
-    """
-
-    def whole(next_getter: Callable[[jax.Array], jax.Array], shard: jax.Array, _: Any) -> jax.Array:
-        return next_getter(gather(layout, shard, tuple(shape), dtype))
-
-    with hk.custom_getter(whole):
-        return hk.get_parameter(name, shape, init=init)
+def shard(name: str, shape: tuple[int, int], init: hk.initializers.Initializer, layout: Layout) -> jax.Array:
+    """Return this device's part of a matrix of the enclosing module, float32; ``shape`` is that of the whole."""
+    mesh = MeshShape(1, layout.fsdp, layout.tensor)
+    return hk.get_parameter(name, shard_shape(name, shape, mesh), init=init)
 
 
 @dataclasses.dataclass
@@ -118,25 +104,46 @@ class Block(hk.Module):
         H, K, P, F = self.heads, self.kv_heads, self.head_size, self.mlp_size
         cosine, sine = rotation_tables(self.rope, T, P)
 
-        def project(name: str, inputs: jax.Array, outputs: int) -> jax.Array:
-            init = hk.initializers.RandomNormal(self.initializer_scale)
-            return inputs @ weight(name, [inputs.shape[-1], outputs], init, self.layout, inputs.dtype.name)
+        layout, init = self.layout, hk.initializers.RandomNormal(self.initializer_scale)
+
+        def project(
+            inputs: jax.Array, outputs: dict[str, int], *, shares: str = "outputs"
+        ) -> list[jax.Array]:
+            """Multiply by the matrix of each name; ``tensor`` shares the outputs of all of them or their inputs."""
+            rows, t = inputs.shape[-1], layout.tensor
+            split = (rows, t) if shares == "outputs" else (rows * t, 1)
+            shards = [
+                shard(name, (split[0], width * split[1]), init, layout) for name, width in outputs.items()
+            ]
+            dtype = inputs.dtype.name
+
+            def whole(part: jax.Array, width: int) -> jax.Array:
+                return checkpoint_name(gather(layout, part, (rows, width), dtype), GATHERED)
+
+            widths = list(outputs.values())
+            if len(shards) == 1 or layout.fsdp == 1 or any(part.shape[0] == rows for part in shards):
+                return [inputs @ whole(part, width) for part, width in zip(shards, widths, strict=True)]
+            # One gather for all: small ones cost twice, because the TPU compiler makes an all-reduce of them.
+            joined = inputs @ whole(jnp.concatenate(shards, axis=1), sum(widths))
+            return jnp.split(joined, np.cumsum(widths)[:-1].tolist(), axis=-1)
 
         def norm(name: str) -> jax.Array:
             return rms_norm(x, hk.get_parameter(name, [D], init=jnp.ones), self.norm_epsilon)
 
-        h = enter(self.layout, norm("attention_norm"))
-        query = rotate(project("query", h, H * P).reshape(B, T, H, P), cosine, sine)
-        key = rotate(project("key", h, K * P).reshape(B, T, K, P), cosine, sine)
-        value = project("value", h, K * P).reshape(B, T, K, P)
-        query, key, value = map(checkpoint_name, (query, key, value), ("query", "key", "value"))
+        h = enter(layout, norm("attention_norm"))
+        query, key, value = project(h, {"query": H * P, "key": K * P, "value": K * P})
+        query = checkpoint_name(rotate(query.reshape(B, T, H, P), cosine, sine), "query")
+        key = checkpoint_name(rotate(key.reshape(B, T, K, P), cosine, sine), "key")
+        value = checkpoint_name(value.reshape(B, T, K, P), "value")
         attention = checkpoint_name(attend(query, key, value), SAVED).reshape(B, T, H * P)
-        x = checkpoint_name(x + leave(self.layout, project("output", attention, D)), "middle")
+        (output,) = project(attention, {"output": D}, shares="inputs")
+        x = checkpoint_name(x + leave(layout, output), "middle")
 
-        h = enter(self.layout, norm("mlp_norm"))
-        gate = checkpoint_name(project("gate", h, F), "gate")
-        up = checkpoint_name(project("up", h, F), "up")
-        return x + leave(self.layout, project("down", jax.nn.silu(gate) * up, D))  # SwiGLU (Shazeer 2020)
+        h = enter(layout, norm("mlp_norm"))
+        (gate,), (up,) = project(h, {"gate": F}), project(h, {"up": F})
+        gate, up = checkpoint_name(gate, "gate"), checkpoint_name(up, "up")
+        (down,) = project(jax.nn.silu(gate) * up, {"down": D}, shares="inputs")  # SwiGLU (Shazeer 2020)
+        return x + leave(layout, down)
 
 
 @dataclasses.dataclass
@@ -156,14 +163,8 @@ class Llama(hk.Module):
         a, run = self.architecture, self.execution
         layout = run.layout
         init = hk.initializers.RandomNormal(a.initializer_scale)
-        mesh = MeshShape(1, layout.fsdp, layout.tensor)
-
-        def table(name: str) -> jax.Array:
-            return hk.get_parameter(
-                name, shard_shape(name, (a.vocabulary_size, a.model_size), mesh), init=init
-            )
-
-        embedding = table("embedding")
+        sizes = (a.vocabulary_size, a.model_size)
+        embedding = shard("embedding", sizes, init, layout)
         x = look_up(layout, embedding, tokens, a.model_size, run.compute_dtype)  # [B, T, D]
         attend = make_attend(run.attention, segment_ids)
 
@@ -181,14 +182,16 @@ class Llama(hk.Module):
             )
 
         if run.layer_loop is LayerLoop.STACKED:
-            layer = recompute(run.remat, hk.remat, lambda x: block("layer")(x, attend))
+            layer = recompute(run.remat, layout.fsdp > 1, hk.remat, lambda x: block("layer")(x, attend))
             x = hk.experimental.layer_stack(a.layers)(lambda x: layer(x))(x)
         else:
             for index in range(a.layers):
-                x = recompute(run.remat, hk.remat, lambda x, i=index: block(f"layer_{i}")(x, attend))(x)
+                x = recompute(
+                    run.remat, layout.fsdp > 1, hk.remat, lambda x, i=index: block(f"layer_{i}")(x, attend)
+                )(x)
 
         hidden = rms_norm(x, hk.get_parameter("final_norm", [a.model_size], init=jnp.ones), a.norm_epsilon)
-        return Output(hidden, embedding if a.tied_embeddings else table("head"))
+        return Output(hidden, embedding if a.tied_embeddings else shard("head", sizes, init, layout))
 
 
 def build(architecture: Architecture, execution: Execution) -> hk.Transformed:

@@ -25,7 +25,7 @@ class Remat(enum.StrEnum):
     """How much of a block is computed again in the backward pass."""
 
     NONE = "none"
-    """Nothing: fastest where it fits."""
+    """Nothing: fastest where it fits. Weights of other devices are gathered again all the same."""
     PROJECTIONS = "projections"
     """What costs little: norms, rotation, the gate's product."""
     ATTENTION = "attention"
@@ -33,6 +33,9 @@ class Remat(enum.StrEnum):
     BLOCK = "block"
     """All of it: a third more work, least memory."""
 
+
+GATHERED = "gathered"
+"""Name of weights that were gathered from several devices: no policy keeps them, or every device would hold the model."""
 
 KEPT = {
     Remat.PROJECTIONS: ("query", "key", "value", SAVED, "middle", "gate", "up"),
@@ -42,14 +45,19 @@ KEPT = {
 """Names that ``jax.ad_checkpoint.checkpoint_name`` gives in the model."""
 
 
-def recompute(policy: Remat, wrap: Callable[..., Any], block: Callable[..., Any]) -> Callable[..., Any]:
+def recompute(
+    policy: Remat, gathers: bool, wrap: Callable[..., Any], block: Callable[..., Any]
+) -> Callable[..., Any]:
     """Return ``block`` with a backward pass that computes again what ``policy`` does not keep.
 
     Args:
       policy: what to keep.
+      gathers: whether weights are gathered from other devices.
       wrap: ``jax.checkpoint`` or, inside a Haiku function, ``haiku.remat``.
       block: the function of one block.
     """
-    if policy is Remat.NONE:
-        return block
-    return wrap(block, policy=jax.checkpoint_policies.save_only_these_names(*KEPT[policy]))
+    if policy is not Remat.NONE:
+        return wrap(block, policy=jax.checkpoint_policies.save_only_these_names(*KEPT[policy]))
+    if gathers:
+        return wrap(block, policy=jax.checkpoint_policies.save_anything_except_these_names(GATHERED))
+    return block

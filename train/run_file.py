@@ -15,6 +15,7 @@ from tootsie.datasets.errors import SpecError
 from tootsie.datasets.yaml_source import YamlSource, read_yaml
 from tootsie.train.architecture import PRESETS, Architecture
 from tootsie.train.cadence import Duration, DurationField, TokensField, Unit
+from tootsie.train.device_settings import DeviceSettings
 
 MAX_SEED = 2**32 - 1
 """Largest seed: JAX makes its keys from 32 bits."""
@@ -96,6 +97,8 @@ class RunFile(_Section):
     """Precision of the forward and backward pass."""
     layer_loop: typing.Literal["unrolled", "stacked"] = "unrolled"
     """``stacked`` compiles deep models fast; ``unrolled`` runs faster on a CPU."""
+    devices: DeviceSettings = DeviceSettings()
+    """How a step is divided over devices, memory and time."""
     evaluation: EvaluationSettings = EvaluationSettings()
     """Held-out evaluation."""
     checkpoints: CheckpointSettings = CheckpointSettings()

@@ -59,7 +59,7 @@ def partition(name: str, shape: tuple[int, ...], mesh: MeshShape) -> PartitionSp
         elif int(np.prod(shape)) > SMALL:
             raise SpecError(
                 f"the parameter {name!r} of shape {list(shape)} can't be split over {mesh.fsdp} devices",
-                field="mesh.fsdp",
+                field="devices.fsdp",
                 value=mesh.fsdp,
                 remedy="Choose a divisor of the model size, and let 'replica' take the rest of the devices",
             )
@@ -125,14 +125,14 @@ def own_rows(mesh: Mesh, batch_size: int) -> slice:
     if sum(stop - start for start, stop in parts) != end - first:
         raise SpecError(
             "the devices of one host work on rows that do not lie side by side",
-            field="mesh",
+            field="devices",
             value=str(dict(mesh.shape)),
             remedy="Choose sizes so that each host has whole neighbouring parts of the mesh",
         )
     return slice(first, end)
 
 
-def check_batch(batch_size: int, mesh: MeshShape) -> None:
+def check_batch(batch_size: int, mesh: MeshShape, file: str | None = None) -> None:
     """Refuse a batch that can't be split evenly.
 
     Raises:
@@ -141,7 +141,8 @@ def check_batch(batch_size: int, mesh: MeshShape) -> None:
     if batch_size % mesh.row_shards:
         raise SpecError(
             f"a batch of {batch_size} rows can't be split over {mesh.row_shards} devices",
-            field="mesh",
+            file=file,
+            field="devices",
             value=f"{mesh.replica} replica × {mesh.fsdp} fsdp",
             remedy="Give the rest of the devices to 'tensor', or use fewer",
         )

@@ -69,7 +69,7 @@ def test_a_backend_that_cannot_run_is_refused_with_the_reason() -> None:
     ):
         with pytest.raises(SpecError, match=reason) as raised:
             choose(asked, False, platform, length, head, dtype, lambda line: None)
-        assert "fallback: true" in str(raised.value)
+        assert "attention_fallback: true" in str(raised.value)
         said: list[str] = []
         assert choose(asked, True, platform, length, head, dtype, said.append) is AttentionBackend.XLA
         assert said[0].startswith("attention: xla, because")
@@ -85,3 +85,15 @@ def test_the_preferred_backend_is_told() -> None:
 
 def test_blocks_of_the_kernel_divide_the_row() -> None:
     assert [attention.splash_block(n) for n in (128, 384, 512, 640, 4096)] == [128, 384, 512, 128, 512]
+
+
+def test_the_share_of_visited_pairs_is_counted_block_by_block() -> None:
+    for length in (512, 1024, 1536, 4096):
+        for backward in (False, True):
+            queries = attention.splash_block(length)
+            keys = attention.splash_block(length, 1024) if backward else queries
+            seen = np.tril(np.ones((length, length), bool)).reshape(
+                length // queries, queries, length // keys, keys
+            )
+            visited = seen.any(axis=(1, 3)).sum() * queries * keys
+            assert attention.visited_share(length, backward) == visited / length**2

@@ -1,0 +1,262 @@
+"""What a compiled program does: FLOPs, and bytes between devices, read from its HLO text.
+
+XLA's own analysis counts the body of a loop once. Here every instruction counts as often as it runs: the trip count of a loop is
+the constant that its condition compares the counter with, as in the loops that ``jax.lax.scan`` makes.
+
+A collective that the TPU compiler spreads over several fusions, to hide it behind their products, carries one ``chain_id`` and
+counts once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+_BYTES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s16": 2, "u16": 2, "f32": 4, "s32": 4, "u32": 4}
+_BYTES |= {"f64": 8, "s64": 8, "u64": 8, "token": 0}
+_ARRAY = re.compile(r"([a-z]+[0-9]*)\[([0-9,]*)\]")
+_INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = (.*)$")
+_OPCODE = re.compile(r"^ ?([a-z][a-z0-9\-]*)\(")
+_HEADER = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\{\s*$")
+_CALLS = re.compile(r"(?:calls|to_apply|branch_computations)=\{?((?:%[\w.\-]+(?:, )?)+)")
+
+
+class Instruction(NamedTuple):
+    """One line of a computation."""
+
+    name: str  # Unique in the program.
+    opcode: str  # Such as "fusion".
+    shape: str  # Text of the result's shape; a tuple in parentheses.
+    operands: tuple[str, ...]  # Names.
+    rest: str  # Everything after the operands.
+
+
+class Program(NamedTuple):
+    """Computations by name."""
+
+    computations: dict[str, dict[str, Instruction]]  # Instructions by name, in order.
+    entry: str  # The computation that runs first.
+
+
+class Collective(NamedTuple):
+    """One exchange between devices, as often as it runs."""
+
+    kind: str  # "all-gather", "reduce-scatter", "all-reduce", "all-to-all", "collective-permute", "between slices".
+    bytes: int  # Of the whole arrays on one device: the result of a gather, the operand of a scatter.
+    group: tuple[
+        int, ...
+    ]  # Devices of one group, as positions in the mesh; empty where the program does not say.
+    times: int  # How often it runs in a step.
+    source: str  # Name of the operation it comes from.
+
+
+def parse(text: str) -> Program:
+    """Return the computations of an HLO module in text form."""
+    computations: dict[str, dict[str, Instruction]] = {}
+    entry, current = "", {}
+    for line in text.splitlines():
+        header = _HEADER.match(line)
+        if header:
+            current = computations[header[2]] = {}
+            entry = header[2] if header[1] else entry
+            continue
+        found = _INSTRUCTION.match(line)
+        if found:
+            instruction = _instruction(found[1], found[2])
+            if instruction is not None:
+                current[instruction.name] = instruction
+    return Program(computations, entry)
+
+
+def _instruction(name: str, text: str) -> Instruction | None:
+    end = _closing(text, 0) + 1 if text.startswith("(") else text.index(" ")
+    shape, text = text[:end], text[end:]
+    opcode = _OPCODE.match(text)
+    if opcode is None:
+        return None
+    close = _closing(text, opcode.end() - 1)
+    operands = tuple(re.findall(r"%([\w.\-]+)", text[opcode.end() : close]))
+    return Instruction(name, opcode[1], shape, operands, text[opcode.end() : close] + text[close:])
+
+
+def _closing(text: str, start: int) -> int:
+    """Position of the parenthesis that closes the one at ``start``."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if depth == 0:
+            return at
+    raise ValueError(f"no closing parenthesis: {text[start : start + 80]}")
+
+
+def arrays(shape: str) -> list[tuple[str, tuple[int, ...]]]:
+    """Return dtype and dimensions of each array in a shape's text, a tuple's in order."""
+    return [
+        (dtype, tuple(int(size) for size in sizes.split(",") if size))
+        for dtype, sizes in _ARRAY.findall(re.sub(r"\{[^}]*\}", "", shape))
+    ]
+
+
+def size_in_bytes(shape: str) -> int:
+    """Return the bytes of all arrays in a shape's text, padding left out."""
+    return sum(_BYTES.get(dtype, 4) * math.prod(sizes) for dtype, sizes in arrays(shape))
+
+
+def executed(program: Program) -> Iterator[tuple[Instruction, dict[str, Instruction], int, bool]]:
+    """Yield each instruction with its computation, how often it runs, and whether it is part of a fusion."""
+    stack = [(program.entry, 1, False)]
+    while stack:
+        name, times, fused = stack.pop()
+        computation = program.computations[name]
+        for instruction in computation.values():
+            yield instruction, computation, times, fused
+            if instruction.opcode == "while":
+                body = re.search(r"body=%([\w.\-]+)", instruction.rest)
+                assert body is not None
+                stack.append((body[1], times * trip_count(program, instruction), fused))
+            elif instruction.opcode in ("fusion", "call", "conditional", "async-start"):
+                called = _CALLS.search(instruction.rest)
+                for target in re.findall(r"%([\w.\-]+)", called[1]) if called else ():
+                    stack.append((target, times, fused or instruction.opcode == "fusion"))
+
+
+def trip_count(program: Program, loop: Instruction) -> int:
+    """Return how often a loop's body runs: the counter goes from 0 to the constant of the condition."""
+    stated = re.search(r'known_trip_count[^0-9]*"?([0-9]+)', loop.rest)
+    if stated:
+        return int(stated[1])
+    name = re.search(r"condition=%([\w.\-]+)", loop.rest)
+    assert name is not None
+    condition = program.computations[name[1]]
+    limits = [
+        int(found[1])
+        for instruction in condition.values()
+        if instruction.opcode == "constant" and (found := re.match(r"(\d+)\)", instruction.rest))
+    ]
+    return max(limits, default=1)
+
+
+def matrix_flops(program: Program) -> int:
+    """Return the FLOPs of all matrix products and convolutions in one run; a multiply-add counts 2."""
+    total = 0
+    for instruction, computation, times, _ in executed(program):
+        if instruction.opcode == "dot":
+            total += times * _dot_flops(instruction, computation)
+        elif instruction.opcode == "convolution":
+            total += times * _convolution_flops(instruction, computation)
+    return total
+
+
+def _dot_flops(dot: Instruction, computation: dict[str, Instruction]) -> int:
+    (_, left), *_ = arrays(computation[dot.operands[0]].shape)
+    contracted = re.search(r"lhs_contracting_dims=\{([0-9,]*)\}", dot.rest)
+    assert contracted is not None
+    (_, out), *_ = arrays(dot.shape)
+    return 2 * math.prod(out) * math.prod(left[int(i)] for i in contracted[1].split(",") if i)
+
+
+def _convolution_flops(convolution: Instruction, computation: dict[str, Instruction]) -> int:
+    """Products of a convolution; positions where the window lies on padding do not count."""
+    left, right = (arrays(computation[name].shape)[0][1] for name in convolution.operands)
+    out = arrays(convolution.shape)[0][1]
+    labels = re.search(r"dim_labels=(\w+)_(\w+)->(\w+)", convolution.rest)
+    assert labels is not None
+    of_left, of_right, of_out = (dict(zip(text, sizes, strict=True)) for text, sizes in zip(
+        labels.groups(), (left, right, out), strict=True
+    ))  # fmt: skip
+    window = re.search(r"window=\{([^}]*)\}", convolution.rest)
+    settings = dict(part.split("=") for part in window[1].split()) if window else {}
+    flops = 2 * of_out["b"] * of_out["f"] * of_right["i"]
+    for dimension in (label for label in of_out if label.isdigit()):
+        at = int(dimension)
+
+        def setting(name: str, default: int, at: int = at) -> int:
+            return int(settings[name].split("x")[at].split("_")[0]) if name in settings else default
+
+        stride, low = setting("stride", 1), setting("pad", 0)
+        spread, step = setting("lhs_dilate", 1), setting("rhs_dilate", 1)
+        reach = (of_left[dimension] - 1) * spread + 1
+        # Both are at most the sizes of a batch or a row.
+        position = np.arange(of_out[dimension])[:, None] * stride - low
+        position = position + np.arange(of_right[dimension])[None] * step
+        flops *= int(np.sum((position >= 0) & (position < reach) & (position % spread == 0)))
+    return flops
+
+
+def collectives(program: Program) -> list[Collective]:
+    """Return every exchange of arrays between devices."""
+    found, chains = [], set()
+    for instruction, computation, times, _ in executed(program):
+        kind = instruction.opcode.removesuffix("-start")
+        if kind == "send" and "megascale" in instruction.rest:
+            size = size_in_bytes(computation[instruction.operands[0]].shape)
+            found.append(Collective("between slices", size, (), times, _source(instruction)))
+        if kind not in ("all-gather", "reduce-scatter", "all-reduce", "all-to-all", "collective-permute"):
+            continue
+        chain = re.search(r'chain_id="(\d+)"', instruction.rest)
+        if chain is not None:
+            if chain[1] in chains:
+                continue
+            chains.add(chain[1])
+        operands = sum(size_in_bytes(computation[name].shape) for name in instruction.operands)
+        group = _first_group(instruction.rest)
+        size = operands * len(group) if kind == "all-gather" else operands
+        found.append(Collective(kind, size, group, times, _source(instruction)))
+    return found
+
+
+def _source(instruction: Instruction) -> str:
+    named = re.search(r'op_name="([^"]*)"', instruction.rest)
+    return named[1] if named else instruction.name
+
+
+def _first_group(text: str) -> tuple[int, ...]:
+    listed = re.search(r"replica_groups=\{\{([0-9,]*)\}", text) or re.search(
+        r"source_target_pairs=\{\{([0-9,]*)\}", text
+    )
+    if listed:
+        return tuple(int(number) for number in listed[1].split(","))
+    iota = re.search(r"replica_groups=\[([0-9,]+)\]<=\[([0-9,]+)\](?:T\(([0-9,]+)\))?", text)
+    if not iota:
+        return ()
+    shape, dims = ([int(n) for n in iota[i].split(",")] for i in (1, 2))
+    ids = np.arange(math.prod(dims)).reshape(dims)
+    if iota[3]:
+        ids = ids.transpose([int(n) for n in iota[3].split(",")])
+    return tuple(int(n) for n in ids.reshape(shape)[0])
+
+
+def wire_bytes(collective: Collective) -> float:
+    """Return the bytes that one device sends in all runs: a ring's, the least there is for each kind."""
+    n = max(2, len(collective.group))
+    part = (n - 1) / n
+    per_run = {"all-reduce": 2 * part, "collective-permute": 1.0, "between slices": 1.0}.get(
+        collective.kind, part
+    )
+    return collective.times * per_run * collective.bytes
+
+
+def estimated_cycles(program: Program) -> int:
+    """Return the sum of the TPU compiler's estimates for its own instructions; 0 where it gives none."""
+    return sum(
+        times * int(found[1])
+        for instruction, _, times, fused in executed(program)
+        if not fused and (found := re.search(r'"estimated_cycles":"(\d+)"', instruction.rest))
+    )
+
+
+def splash_kernels(program: Program) -> list[tuple[str, tuple[int, ...], int]]:
+    """Return name, shape of the queries [B, H, T, P] and runs of each Splash attention kernel in the program."""
+    found = []
+    for instruction, computation, times, _ in executed(program):
+        if instruction.opcode == "custom-call" and "tpu_custom_call" in instruction.rest:
+            if not instruction.name.startswith("splash"):
+                continue
+            shapes = [arrays(computation[name].shape)[0] for name in instruction.operands]
+            query = next(sizes for dtype, sizes in shapes if len(sizes) == 4 and dtype in ("bf16", "f32"))
+            found.append((instruction.name, query, times))
+    return found

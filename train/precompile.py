@@ -1,0 +1,287 @@
+"""Compile the training step of each phase for a pod that is not there, and hold the program against the floor."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec
+
+from tootsie.datasets.errors import SpecError
+from tootsie.train import chips, hlo
+from tootsie.train.architecture import Architecture
+from tootsie.train.attention import visited_share
+from tootsie.train.chips import Chip
+from tootsie.train.device_settings import DeviceSettings
+from tootsie.train.devices import Computation, plan_computation
+from tootsie.train.floor import Floor, floor
+from tootsie.train.mesh import AXES, MeshShape, mesh_shape
+from tootsie.train.model import build
+from tootsie.train.optimizer import StepSettings
+from tootsie.train.remat import Remat
+from tootsie.train.sharding import ROWS, replicated_leaves, shape_of, shardings
+from tootsie.train.step import Rows, make_init, make_update, microbatches
+
+
+class Shape(NamedTuple):
+    """What decides the program of a phase; phases that share it share the program."""
+
+    batch_size: int  # Rows.
+    length: int  # Tokens of a row.
+
+
+class Compiled(NamedTuple):
+    """One program, measured; all figures are for one chip and one step."""
+
+    shape: Shape  # Batch and length.
+    settings: DeviceSettings  # How it is divided.
+    mesh: MeshShape  # Sizes of the axes.
+    chip: Chip  # What it runs on.
+    seconds: float  # That compiling took here.
+    arguments: int  # Bytes: state and rows; the new state takes the place of the old.
+    temporaries: int  # Bytes: everything between.
+    matrix_flops: float  # Products with matrices in the program.
+    attention_flops: float  # Of the blocks that the attention kernels visit.
+    kernels: list[str]  # Splash attention kernels in the program.
+    axis_bytes: dict[str, float]  # Bytes sent along each axis of the mesh.
+    cycles_seconds: float  # Sum of the compiler's own estimates, collectives left out; 0 where it gives none.
+    replicated: list[str]  # Large leaves of the state that lie whole on every chip.
+    floor: Floor  # What can't be done without.
+
+    @property
+    def memory(self) -> int:
+        """Bytes of HBM that a step needs."""
+        return self.arguments + self.temporaries
+
+    @property
+    def flops(self) -> float:
+        """All FLOPs of matrices and attention."""
+        return self.matrix_flops + self.attention_flops
+
+    @property
+    def bytes(self) -> float:
+        """All bytes sent."""
+        return sum(self.axis_bytes.values())
+
+    @property
+    def network_seconds(self) -> float:
+        """Time of all exchanges at the links' full rate, one after another."""
+        slow = self.axis_bytes.get("between slices", 0.0)
+        return (self.bytes - slow) / self.chip.interconnect + slow / self.chip.between_slices
+
+    @property
+    def step_seconds(self) -> tuple[float, float]:
+        """Least and most time of a step: exchanges hidden behind work at full rate; neither, at the compiler's estimate."""
+        work = self.flops / self.chip.peak
+        return max(work, self.network_seconds), max(work, self.cycles_seconds) + self.network_seconds
+
+    def mfu(self, seconds: float) -> float:
+        """Model FLOPs (nothing computed again, causal attention halved) ÷ dense bfloat16 peak × time."""
+        return self.floor.model_flops / (self.chip.peak * seconds)
+
+
+class DoesNotFitError(SpecError):
+    """The program needs more memory than a chip has."""
+
+
+def shapes_of(plan: Any, only: list[str] | None = None, file: str | None = None) -> dict[Shape, list[str]]:
+    """Return the distinct programs of a plan, each with the names of its phases; of some phases where ``only`` names them.
+
+    Raises:
+      SpecError: the plan has no phase of such a name.
+    """
+    known = [phase.name for phase in plan.phases]
+    for name in only or ():
+        if name not in known:
+            raise SpecError(
+                "the plan has no such phase",
+                file=file,
+                field="--phase",
+                value=name,
+                remedy=f"Known: {', '.join(known)}",
+            )
+    shapes: dict[Shape, list[str]] = {}
+    for phase in plan.phases:
+        if not only or phase.name in only:
+            shapes.setdefault(Shape(phase.batch_size, plan.length_of(phase)), []).append(phase.name)
+    return shapes
+
+
+def compile_step(
+    architecture: Architecture,
+    computation: Computation,
+    settings: DeviceSettings,
+    shape: Shape,
+    bos_id: int | None,
+    average: bool,
+    chip: Chip,
+) -> Compiled:
+    """Compile one step for the devices of ``computation`` and measure the program.
+
+    Raises:
+      DoesNotFitError: the compiler says by how much.
+    """
+    execution, split = computation
+    mesh = split.mesh
+    assert mesh is not None
+    init = make_init(build(architecture, computation.whole), average)
+    state = jax.eval_shape(init, jax.random.key(0))
+    everywhere, by_rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, ROWS)
+
+    def abstract(leaf: Any, sharding: Any) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+
+    given = jax.tree.map(abstract, state, shardings(state, mesh))
+    rows = [
+        jax.ShapeDtypeStruct(shape, dtype, sharding=by_rows) for dtype in (jnp.int32, jnp.int32, jnp.bool_)
+    ]
+    scalar = jax.ShapeDtypeStruct((), jnp.float32, sharding=everywhere)
+    step_settings = StepSettings(*[scalar] * len(StepSettings._fields))
+    began = time.perf_counter()
+    lowered = make_update(build(architecture, execution), bos_id, split).lower(
+        given, Rows(*rows), step_settings
+    )
+    try:
+        compiled = lowered.compile()
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise _does_not_fit(str(error), chip, settings) from None
+    seconds = time.perf_counter() - began
+    program = hlo.parse(compiled.as_text())
+    memory = compiled.memory_analysis()
+    sizes = shape_of(mesh)
+    kernels = hlo.splash_kernels(program)
+    axis_bytes: dict[str, float] = {}
+    for exchange in hlo.collectives(program):
+        axis = exchange.kind if exchange.kind == "between slices" else axis_of(exchange.group, sizes)
+        axis_bytes[axis] = axis_bytes.get(axis, 0.0) + hlo.wire_bytes(exchange)
+    parts = microbatches(shape.batch_size // sizes.row_shards, split.rows_per_device)
+    return Compiled(
+        shape=shape,
+        settings=settings,
+        mesh=sizes,
+        chip=chip,
+        seconds=seconds,
+        arguments=memory.argument_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes,
+        temporaries=memory.temp_size_in_bytes,
+        matrix_flops=hlo.matrix_flops(program),
+        attention_flops=sum(times * _kernel_flops(name, query) for name, query, times in kernels),
+        kernels=sorted({name.split(".")[0] for name, _, _ in kernels}),
+        axis_bytes=axis_bytes,
+        cycles_seconds=hlo.estimated_cycles(program) / chip.clock,
+        replicated=replicated_leaves(state, sizes),
+        floor=floor(
+            architecture,
+            sizes,
+            *shape,
+            remat=settings.remat,
+            microbatches=parts,
+            average=average,
+            gradient_bytes=2 if settings.gradient_dtype == "bfloat16" else 4,
+        ),
+    )
+
+
+def _kernel_flops(name: str, query: tuple[int, ...]) -> float:
+    """Two products forward; backward five in one kernel: scores again, and the gradients of all that went in."""
+    rows, heads, length, size = query
+    backward = "dkv" in name
+    pairs = visited_share(length, backward) * length**2
+    return (5 if backward else 2) * 2 * rows * heads * size * pairs
+
+
+def axis_of(group: tuple[int, ...], mesh: MeshShape) -> str:
+    """Return the axes of the mesh along which the devices of a group differ, such as ``fsdp``."""
+    places = [(n // (mesh.fsdp * mesh.tensor), n // mesh.tensor % mesh.fsdp, n % mesh.tensor) for n in group]
+    return (
+        " and ".join(name for i, name in enumerate(AXES) if len({place[i] for place in places}) > 1) or "none"
+    )
+
+
+def _does_not_fit(message: str, chip: Chip, settings: DeviceSettings) -> DoesNotFitError:
+    import re
+
+    found = re.search(r"Used ([0-9.]+[KMGT]) of ([0-9.]+[KMGT])", message)
+    needed = f"{found[1]} of {found[2]}" if found else message.splitlines()[0][:200]
+    return DoesNotFitError(
+        f"the step does not fit a {chip.name} chip",
+        field="devices",
+        value=f"{needed}; remat {settings.remat.value}, rows_per_device {settings.rows_per_device}",
+        remedy="Choose another remat, fewer rows_per_device or a larger topology; --search tries them",
+    )
+
+
+def candidates(settings: DeviceSettings, rows: int) -> Iterator[DeviceSettings]:
+    """Yield settings to try, fastest first: least computed again, then fewer rows at a time.
+
+    Args:
+      settings: of the run file; what it does not concern stays.
+      rows: of one device.
+    """
+    for part in (parts for parts in range(1, rows + 1) if rows % parts == 0):
+        for policy in (Remat.PROJECTIONS, Remat.ATTENTION, Remat.BLOCK):
+            yield settings.model_copy(update={"remat": policy, "rows_per_device": rows // part})
+
+
+def precompile(
+    architecture: Architecture,
+    settings: DeviceSettings,
+    compute_dtype: str,
+    plan: Any,
+    bos_id: int | None,
+    topology: str,
+    slices: int,
+    search: bool,
+    tell: Callable[[str], None],
+    file: str | None = None,
+    only: list[str] | None = None,
+) -> Iterator[tuple[list[str], Compiled]]:
+    """Yield the names of the phases and the measured program of each distinct step of a plan.
+
+    Args:
+      architecture: sizes of the model.
+      settings: how a step is divided.
+      compute_dtype: of activations.
+      plan: its phases' batches and lengths.
+      bos_id: the token that begins every document and is not scored, or ``None``.
+      topology: of one slice, such as ``v5e:16x16``.
+      slices: how many of them.
+      search: try policies until one fits, instead of what ``settings`` says.
+      tell: takes one line.
+      file: the run file, for messages.
+      only: names of phases; absent = all.
+
+    Raises:
+      DoesNotFitError: a step needs more memory than there is, and without ``search`` or whatever was tried.
+      SpecError: something does not divide, or the topology is not known.
+    """
+    chip = chips.chip_of(topology)
+    devices = chips.describe(topology, slices)
+    average = any(phase.settings.ema_beta is not None for phase in plan.phases)
+
+    def attempt(shape: Shape, chosen: DeviceSettings) -> Compiled:
+        computation = plan_computation(
+            chosen, architecture, compute_dtype, "stacked", [shape], devices, lambda line: None, file
+        )
+        return compile_step(architecture, computation, chosen, shape, bos_id, average, chip)
+
+    for shape, names in shapes_of(plan, only, file).items():
+        if not search:
+            yield names, attempt(shape, settings)
+            continue
+        rows = shape.batch_size // mesh_shape(settings, len(devices), slices, file).row_shards
+        fault: DoesNotFitError | None = None
+        for chosen in candidates(settings, rows):
+            try:
+                yield names, attempt(shape, chosen)
+                break
+            except DoesNotFitError as error:
+                fault = error
+                tell(f"{', '.join(names)}: {error}")
+        else:
+            assert fault is not None
+            raise fault
