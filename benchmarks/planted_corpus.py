@@ -254,3 +254,18 @@ def score(corpus: Iterable[Planted], removals: Iterable[tuple[str, str]]) -> Sco
     pairs = list(removals)
     right = sum(content[removed] == content[kept] for removed, kept in pairs)
     return Score(len(pairs), right, sum(size - 1 for size in sizes.values()))
+
+
+def score_kept(corpus: Iterable[Planted], kept: Iterable[str]) -> Score:
+    """Score by what is left: of documents that hold the same, all but one may go; whoever takes the last is wrong once."""
+    left = set(kept)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for document in corpus:
+        groups[document.content].append(document.id)
+    removed = right = removable = 0
+    for names in groups.values():
+        gone = len(names) - len(left.intersection(names))
+        removed += gone
+        right += min(gone, len(names) - 1)
+        removable += len(names) - 1
+    return Score(removed, right, removable)

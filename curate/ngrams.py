@@ -38,9 +38,10 @@ _WORD = r"[[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{
 _PLAIN = regex.compile(rf"(?V1){_ALONE}|{_WORD}")
 # Markers at the begin of a line (quote, bullet, heading, rule) are layout; the same characters between operands are not.
 _LAYOUT = r"^[ \t]*+(?:[>+*=#|~`-]++(?:[ \t]++|$))++"
+# Each begins at the first character of its run only, or a long run would be tried from every place in it.
 _OPERATORS = (
-    r"(?<![a-z0-9])-(?=[a-z0-9])|[+=<>/&^]+(?= ?[a-z0-9(\[-])|!=|(?<=[0-9])%|(?<=[0-9] )%"
-    r"|(?<=[a-z0-9])\*+(?=[a-z0-9])|(?<= )\*+(?= )"
+    r"(?<![a-z0-9])-(?=[a-z0-9])|(?<![+=<>/&^])[+=<>/&^]++(?= ?[a-z0-9(\[-])|!=|(?<=[0-9])%|(?<=[0-9] )%"
+    r"|(?<=[a-z0-9])\*++(?=[a-z0-9])|(?<= )\*++(?= )"
 )
 _NUMBER = r"[0-9]+(?:[.,:][0-9]+)*"
 _EXACT_ASCII = re.compile(rf"{_LAYOUT}|({_NUMBER}|[a-z0-9]+|{_OPERATORS}|\$(?=[0-9]))", re.MULTILINE)

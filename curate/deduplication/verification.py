@@ -130,24 +130,18 @@ class Comparer:
         url = step_url(self.folder, f"compared-{self.round}", chunk, "f8")
         if storage.exists(url):
             return
-        pairs = _read_pairs(self.folder, self.round)[chunk * CHUNK : (chunk + 1) * CHUNK]
+        pairs = np.load(io.BytesIO(storage.read_bytes(_pairs_url(self.folder, self.round, chunk))))
         prints = Fingerprints(self.folder, list(self.firsts))
         found = np.zeros(len(pairs))
-        order = np.lexsort((pairs["small"], pairs["large"]))
-        for row in order.tolist():
+        for row in range(len(pairs)):
             large, _ = prints.get(int(pairs["large"][row]))
             found[row] = containment(prints.get(int(pairs["small"][row])), large)
         prints.close()
         storage.write_bytes(url, found.astype("<f8").tobytes())
 
 
-def _pairs_url(folder: str, number: int) -> str:
-    return step_url(folder, "pairs", number, "npz")
-
-
-def _read_pairs(folder: str, number: int) -> NDArray[Any]:
-    with np.load(io.BytesIO(storage.read_bytes(_pairs_url(folder, number)))) as arrays:
-        return arrays["pairs"]
+def _pairs_url(folder: str, number: int, chunk: int) -> str:
+    return step_url(folder, f"pairs-{number}", chunk, "npy")
 
 
 def extract(
@@ -180,15 +174,24 @@ def compare(run: CleaningRun, number: int, pairs: NDArray[Any], options: Any) ->
     """
     if not len(pairs):
         return np.empty(0)
-    with storage.atomic_write(_pairs_url(run.folder, number)) as stream:
-        np.savez(stream, pairs=pairs)
+    # By the large document, so that each is read in few chunks.
+    order = np.lexsort((pairs["small"], pairs["large"]))
     chunks = range(-(-len(pairs) // CHUNK))
+    for chunk in chunks:
+        with storage.atomic_write(_pairs_url(run.folder, number, chunk)) as stream:
+            np.save(stream, pairs[order[chunk * CHUNK : (chunk + 1) * CHUNK]])
     firsts = tuple(file.first for file in run.files)
-    run_tasks(Comparer(run.folder, number, firsts), list(chunks), options)
+    comparer = Comparer(run.folder, number, firsts)
+    if len(chunks) == 1:  # not worth the start of workers
+        comparer(0)
+    else:
+        run_tasks(comparer, list(chunks), options)
     step = f"compared-{number}"
-    return np.concatenate(
+    found = np.empty(len(pairs))
+    found[order] = np.concatenate(
         [np.frombuffer(storage.read_bytes(step_url(run.folder, step, chunk, "f8"))) for chunk in chunks]
     )
+    return found
 
 
 def read_names(run: CleaningRun) -> dict[int, tuple[str, str]]:
