@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tootsie.tokenize import look
 from tootsie.tokenize.chat.command import chat_command
 from tootsie.tokenize.exchange.command import export_command, import_command
 
@@ -32,14 +33,6 @@ app = typer.Typer(
     help="Documents to a sharded Arrow token cache: tootsie tokenize IN OUT",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-CACHE_HELP = "Folder of a cache (where ledger.json lies)."
-Cache = Annotated[str, typer.Argument(metavar="CACHE", help=CACHE_HELP)]
-Caches = Annotated[list[str], typer.Argument(metavar="CACHE...", help=CACHE_HELP)]
-TokenizerName = Annotated[
-    str | None,
-    typer.Option("--tokenizer", help="Where the cache's tokenizer lies, if its name is not enough."),
-]
 
 
 @app.command("build", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -152,14 +145,14 @@ app.command("export")(export_command)
 
 @app.command("verify")
 def verify_command(
-    caches: Caches,
+    caches: look.Caches,
     sample: Annotated[
         int,
         typer.Option(
             min=0, help="Also decode so many documents, spread evenly, and encode their text again."
         ),
     ] = 0,
-    tokenizer: TokenizerName = None,
+    tokenizer: look.TokenizerName = None,
     source: Annotated[
         list[str] | None,
         typer.Option(help="Also compare this input of the build with what it was then. Repeatable."),
@@ -189,38 +182,9 @@ def verify_command(
         typer.echo(line)
 
 
-@app.command("inspect")
-def inspect_command(
-    cache: Cache,
-    document: Annotated[str | None, typer.Option(help="Id of the document to show.")] = None,
-    start: Annotated[
-        int, typer.Option(min=0, help="Show the documents from this token of the cache on.")
-    ] = 0,
-    limit: Annotated[int, typer.Option(min=1, help="Documents to show.")] = 3,
-    tokens: Annotated[int, typer.Option(min=1, help="Tokens of each document to show.")] = 200,
-    ids: Annotated[bool, typer.Option("--ids", help="Write the id behind each piece.")] = False,
-    tokenizer: TokenizerName = None,
-) -> None:
-    """Show documents, their ids and the pieces they stand for, in colour."""
-    from tootsie.tokenize.cache import TokenCache
-    from tootsie.tokenize.inspection import show_documents
-    from tootsie.tokenize.tokenizers import tokenizer_of
-
-    opened = TokenCache.open(cache)
-    loaded = tokenizer_of(opened.ledger.tokenizer, file=cache, name=tokenizer)
-    for line in show_documents(
-        opened, loaded, document=document, start=start, limit=limit, tokens=tokens, ids=ids
-    ):
-        _console().print(line, soft_wrap=True)
-
-
-@app.command("stats")
-def stats_command(caches: Caches) -> None:
-    """Describe caches side by side: documents, tokens, bytes a token, document lengths."""
-    from tootsie.tokenize.cache import TokenCache
-    from tootsie.tokenize.inspection import statistics_table
-
-    _console().print(statistics_table([TokenCache.open(url) for url in caches]))
+app.command("inspect")(look.inspect_command)
+app.command("stats")(look.stats_command)
+app.command("diff")(look.diff_command)
 
 
 def print_books(cache: TokenCache) -> None:
@@ -237,13 +201,6 @@ def print_books(cache: TokenCache) -> None:
         f"{ledger.bytes / ledger.tokens:.2f} bytes a token, {len(ledger.shards):,} shards, "
         f"encoded by {ledger.engine.name} {ledger.engine.version}"
     )
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    terminal = sys.stdout.isatty()
-    return Console(highlight=False, markup=False, width=None if terminal else 200)
 
 
 def show_progress(jobs: list[Job]) -> Any:

@@ -81,7 +81,7 @@ def test_inspect_one_document(corpus: str, tmp_path: Path, capsys: pytest.Captur
     capsys.readouterr()
     assert tokenize("inspect", out, "--document", "toy-1-3", "--tokens", "4") == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("toy-1-3: ")
+    assert printed.startswith("toy-1-3 (shard 0, row 33, token 2,221): ")
     assert "more" in printed
     assert tokenize("inspect", out, "--document", "none") == 2
     assert "--document: no such document" in capsys.readouterr().err
@@ -99,3 +99,67 @@ def test_help_imports_nothing_heavy() -> None:
         [sys.executable, "-m", "tootsie.tokenize", "--help"], check=True, capture_output=True, text=True
     )
     assert "verify" in shown.stdout
+
+
+def test_conversations_out_and_back_in_and_what_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chats = tmp_path / "chats.jsonl"
+    turns = '{"from": "human", "value": "Say a."}, {"from": "gpt", "value": "a"}'
+    chats.write_text("".join(f'{{"id": "c{n}", "conversations": [{turns}]}}\n' for n in range(9)))
+    cache, files, again = (str(tmp_path / name) for name in ("cache", "files", "again"))
+    options = ("--template", "tulu", "--row-tokens", "64", "--direct_running_mode=in_memory")
+    assert tokenize("chat", str(chats), cache, *options) == 0
+    printed = capsys.readouterr()
+    assert "read 9 = written 9" in printed.out
+    assert "rows of 64" in printed.out
+    assert "loss on" in printed.out
+    assert tokenize("export", "parquet", cache, files) == 0
+    assert "1 files, 9 documents" in capsys.readouterr().out
+    assert tokenize("import", "parquet", files, again, "--tokenizer", "tootsie-16k", "--name", "cache") == 0
+    capsys.readouterr()
+    assert tokenize("diff", cache, again) == 0
+    printed = capsys.readouterr()
+    assert "documents: 9 the same, 0 added, 0 removed, 0 changed" in printed.out
+    assert "settings.row_tokens: 64 → None" in printed.out
+    assert tokenize("stats", cache, "--json") == 0
+    assert '"row_tokens": 64' in capsys.readouterr().out
+    assert tokenize("inspect", cache, "--json", "--limit", "1") == 0
+    assert '"loss_mask": [0, ' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["chat", "{corpus}", "--template", "tulu", "--row-tokens", "64"],
+            "an input and an output are needed",
+        ),
+        (
+            ["chat", "x.jsonl", "{out}", "--template", "tulu", "--row-tokens", "2"],
+            "--row-tokens: must be from 8",
+        ),
+        (["chat", "x.jsonl", "{out}", "--template", "tulip", "--row-tokens", "64"], "no such chat template"),
+        (
+            ["chat", "x.jsonl", "{out}", "--template", "tulu", "--row-tokens", "64", "--overlong", "keep"],
+            "--overlong: no such choice (found 'keep'). Use drop, cut, split, refuse",
+        ),
+        (
+            ["chat", "x.jsonl", "{out}", "--template", "tulu", "--row-tokens", "64", "--date", "today"],
+            "--date: not a date (found 'today')",
+        ),
+        (
+            ["import", "fairseq", "x", "{out}", "--tokenizer", "llama3"],
+            "FORMAT: no such format (found 'fairseq')",
+        ),
+        (["export", "parquet", "{corpus}", "{out}"], "no ledger, so this is not a finished token cache"),
+        (["diff", "{corpus}", "{corpus}"], "no ledger, so this is not a finished token cache"),
+    ],
+)
+def test_errors_of_chat_import_export_and_diff(
+    corpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: Sequence[str], message: str
+) -> None:
+    assert tokenize(*(item.format(corpus=corpus, out=tmp_path / "out") for item in arguments)) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.startswith("error: ")
