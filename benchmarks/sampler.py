@@ -35,15 +35,15 @@ LENGTH, BATCH = 4096, 512
 VOCABULARY = 128_256
 FAR = 1_000_000
 NAMES = {
-    "memmap": "numpy.memmap, the floor",
-    "tootsie": "Tootsie, checked at first use",
-    "tootsie, at open": "… checked when a shard is opened",
-    "tootsie, never": "… not checked",
+    "memmap": "numpy.memmap, tokens only: the floor",
+    "memmap, segments": "numpy.memmap, with segment ids and loss mask",
+    "tootsie": "Tootsie, every block compared with its checksum",
+    "tootsie, never": "… without that",
     "megatron": "Megatron GPTDataset, blended",
     "streaming": "MosaicML Streaming",
     "grain": "Grain, ArrayRecord",
 }
-OWN = ("memmap", "tootsie", "tootsie, at open", "tootsie, never")
+OWN = ("memmap", "memmap, segments", "tootsie", "tootsie, never")
 
 
 def shares() -> dict[str, float]:

@@ -42,6 +42,11 @@ def rows_of(task: Task) -> list[int]:
 
 def memmap(task: Task) -> Iterator[np.ndarray]:
     """The floor: rows of memory-mapped files, in an order made before; tokens and nothing else."""
+    return (tokens for tokens, _, _ in chosen_rows(task))
+
+
+def chosen_rows(task: Task) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield a batch of tokens, int32[B, T], and the dataset and row, int64[B], of each."""
     counts = rows_of(task)
     files = [
         flat(task, number)[: count * task["length"]].reshape(count, task["length"])
@@ -59,7 +64,22 @@ def memmap(task: Task) -> Iterator[np.ndarray]:
         for number in np.unique(dataset[chosen]):
             where = np.flatnonzero(dataset[chosen] == number)
             out[where] = files[number][row[chosen[where]]]
-        yield out.view(np.int32)
+        yield out.view(np.int32), dataset[chosen], row[chosen]
+
+
+def memmap_segments(task: Task) -> Iterator[np.ndarray]:
+    """The same with segment ids and a loss mask, for who knows where documents end."""
+    length, size = task["length"], task["batch"]
+    ends = [np.load(Path(task["folder"]) / "flat" / f"{n}.npy") for n in range(len(task["shares"]))]
+    for tokens, dataset, row in chosen_rows(task):
+        segment_ids, _ = np.empty((size, length), np.int32), np.ones((size, length), bool)
+        for place in range(size):
+            start = int(row[place]) * length
+            mine = ends[dataset[place]]
+            first, last = np.searchsorted(mine, (start + 1, start + length))
+            cuts = np.concatenate([[start], mine[first:last], [start + length]])
+            segment_ids[place] = np.repeat(np.arange(1, len(cuts), dtype=np.int32), np.diff(cuts))
+        yield tokens
 
 
 # ------------------------------------------------------------------------------------------------ ours
@@ -77,10 +97,6 @@ def tootsie(task: Task, checking: str = "FIRST_USE") -> Iterator[np.ndarray]:
 
 def unchecked(task: Task) -> Iterator[np.ndarray]:
     return tootsie(task, "NEVER")
-
-
-def at_open(task: Task) -> Iterator[np.ndarray]:
-    return tootsie(task, "OPEN")
 
 
 # ------------------------------------------------------------------------------------------------ the peers
@@ -234,8 +250,8 @@ def grain(task: Task) -> Iterator[np.ndarray]:
 
 LOADERS: dict[str, tuple[Callable[[Task], None] | None, Callable[[Task], Iterator[np.ndarray]]]] = {
     "memmap": (None, memmap),
+    "memmap, segments": (None, memmap_segments),
     "tootsie": (None, tootsie),
-    "tootsie, at open": (None, at_open),
     "tootsie, never": (None, unchecked),
     "megatron": (write_megatron, megatron),
     "streaming": (write_streaming, streaming),

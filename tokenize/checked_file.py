@@ -73,6 +73,7 @@ class CheckedFile:
         self._address = buffer.address
         self.view = memoryview(buffer).cast("B")
         """All bytes, checked or not."""
+        self._body = self.view[: entry.body]
         self.trailer = self._read_trailer()
         """Checked."""
         self.checked = bytearray(blocks_of(entry.body))
@@ -100,9 +101,11 @@ class CheckedFile:
         Raises:
           ArtefactError: they are not, or can't be had.
         """
-        block = self.checked.find(0, start // BLOCK, -(-stop // BLOCK))
-        if block >= 0:
-            self._check_blocks(block, -(-stop // BLOCK))
+        first, last = start // BLOCK, -(-stop // BLOCK)
+        if self.checked.find(0, first, last) >= 0:
+            unlike = self._unlike(first, last)
+            if unlike:
+                self._mend(unlike)
 
     def check_all(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Make sure of several ranges; those of a remote file are fetched at the same time.
@@ -117,41 +120,36 @@ class CheckedFile:
         missing: dict[int, None] = {}
         for start, stop in ranges:
             missing.update(dict.fromkeys(self._unlike(start // BLOCK, -(-stop // BLOCK))))
-        self._fetch(sorted(missing))
-
-    def _check_blocks(self, first: int, last: int) -> None:
-        unlike = self._unlike(first, last)
-        if unlike and self._remote is None:
-            raise self.damaged(
-                f"the bytes from {unlike[0] * BLOCK:,} on are not those that were written (a checksum differs)"
-            )
-        self._fetch(unlike)
+        if missing:
+            self._mend(sorted(missing))
 
     def _unlike(self, first: int, last: int) -> list[int]:
         """Compare blocks that were not yet; return those whose checksum differs."""
-        view, checksums, digest = self.view, self.trailer.checksums, xxhash.xxh3_64_intdigest
-        body, checked = self._entry.body, self.checked
-        unlike = []
+        body, checksums, checked = self._body, self.trailer.checksums, self.checked
+        digest, unlike = xxhash.xxh3_64_intdigest, []
         for block in range(first, last):
-            if checked[block]:
-                continue
-            end = min(block * BLOCK + BLOCK, body)
-            if digest(view[block * BLOCK : end]) == checksums[block]:
-                checked[block] = 1
-            else:
-                unlike.append(block)
+            if not checked[block]:
+                if digest(body[block * BLOCK : block * BLOCK + BLOCK]) == checksums[block]:
+                    checked[block] = 1
+                else:
+                    unlike.append(block)
         return unlike
 
-    def _fetch(self, blocks: Sequence[int]) -> None:
-        if blocks:
-            assert self._remote is not None
-            self._remote.fill(blocks, self._entry.body, self._agree)
-            # What is served is what is mapped, so that is compared, not what came over the network.
-            unlike = [block for block in blocks if self._unlike(block, block + 1)]
-            if unlike:
-                raise self.damaged(
-                    f"bytes from {unlike[0] * BLOCK:,} on were fetched, but not kept by the disk"
-                )
+    def _mend(self, blocks: Sequence[int]) -> None:
+        """Fetch blocks that are not as they were written.
+
+        Raises:
+          ArtefactError: the file is no remote one's, or they are not so there either.
+        """
+        if self._remote is None:
+            raise self.damaged(
+                f"the bytes from {blocks[0] * BLOCK:,} on are not those that were written (a checksum differs)"
+            )
+        self._remote.fill(blocks, self._entry.body, self._agree)
+        # What is served is what is mapped, so that is compared, not what came over the network.
+        unlike = [block for block in blocks if self._unlike(block, block + 1)]
+        if unlike:
+            raise self.damaged(f"bytes from {unlike[0] * BLOCK:,} on were fetched, but not kept by the disk")
 
     def _agree(self, first: int, data: memoryview) -> bool:
         """Return whether ``data`` are the blocks from ``first`` on."""

@@ -146,7 +146,7 @@ def test_no_flipped_bit_there_is_ever_served(server: Server, local: Path, tmp_pa
     dice = random.Random(11)
     everything = list(range(here.windows(LENGTH)))
     whole = [served.content for served in shards(server)]
-    for number in range(12):
+    for number in range(8):
         place = dice.randrange(3)
         damaged = bytearray(whole[place])
         damaged[dice.randrange(len(damaged))] ^= 1 << dice.randrange(8)
@@ -179,7 +179,7 @@ def test_the_size_is_bounded_and_rows_stay_right(server: Server, local: Path, tm
     blocks = BlockCache(tmp_path / "blocks", largest + 2**17)
     remote, here = TokenCache.open(server.url, blocks=blocks), TokenCache.open(str(local))
     dice = random.Random(5)
-    for _ in range(12):
+    for _ in range(8):
         assert same(remote, here, dice.sample(range(here.windows(LENGTH)), 20))
         used = sum(path.stat().st_blocks * 512 for path in blocks.folder.iterdir())
         assert used <= blocks.limit * 33 / 32 + 2**18
@@ -189,19 +189,22 @@ def test_the_size_is_bounded_and_rows_stay_right(server: Server, local: Path, tm
 
 def _read(url: str, folder: str, seed: int, limit: int) -> int:
     remote = TokenCache.open(url, blocks=BlockCache(Path(folder), limit))
-    order = np.random.default_rng(seed).permutation(remote.windows(LENGTH))
+    order = np.random.default_rng(seed).permutation(remote.windows(LENGTH))[:300]
     return sum(int(remote.window(int(index), LENGTH).tokens.sum()) for index in order)
 
 
 def test_processes_share_the_folder(server: Server, local: Path, tmp_path: Path) -> None:
     here = TokenCache.open(str(local))
-    wanted = int(here.read(0, here.windows(LENGTH) * LENGTH).sum(dtype=np.int64))
+    wanted = [
+        sum(int(here.window(int(i), LENGTH).tokens.sum()) for i in order[:300])
+        for order in (np.random.default_rng(seed).permutation(here.windows(LENGTH)) for seed in range(2))
+    ]
     largest = max(len(served.content) for served in shards(server))
-    with multiprocessing.get_context("spawn").Pool(3) as pool:
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
         found = pool.starmap(
-            _read, [(server.url, str(tmp_path / "blocks"), seed, largest + 2**18) for seed in range(3)]
+            _read, [(server.url, str(tmp_path / "blocks"), seed, largest + 2**18) for seed in range(2)]
         )
-    assert found == [wanted] * 3
+    assert found == wanted
 
 
 def test_memory_file_systems_and_many_rows_at_once(local: Path, blocks: BlockCache) -> None:
