@@ -200,6 +200,9 @@ class TokenCache:
             self._shard(number).prepare(starts[part] - self._first(number), into.length)
             self._copy(numbers[part], starts[part], rows[part], into)
 
+        if len(parts) == 1:
+            fetch_and_copy(parts[0])
+            return
         with ThreadPoolExecutor(min(len(parts), REMOTE_SHARDS_AT_A_TIME)) as pool:
             for done in [pool.submit(fetch_and_copy, part) for part in parts]:
                 done.result()
