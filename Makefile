@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler check-demo kill-demo damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize check-demo kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -70,6 +70,17 @@ bench-mixture: setup .build/mixture-peers/.installed  ## Run the mixture's bench
 bench-sampler: setup .build/mixture-peers/.installed  ## Run the sampler's benchmark beside a memmap, Megatron, MosaicML Streaming and Grain
 	$(RUN) benchmarks/sampler.py
 
+bench-tokenize: setup-dev .build/tokenize-peers/.installed  ## Run the tokenizing benchmark beside tiktoken, HF tokenizers, datatrove and dolma
+	$(RUN) benchmarks/tokenization.py
+
+.build/tokenize-peers/.installed: benchmarks/tokenization-datatrove.txt benchmarks/tokenization-dolma.txt
+	@mkdir -p $(@D)
+	@for peer in datatrove dolma; do \
+		test -x $(@D)/$$peer/bin/python || $(PYTHON) -m venv $(@D)/$$peer; \
+		$(@D)/$$peer/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/tokenization-$$peer.txt || exit 1; \
+	done
+	@touch $@
+
 .build/mixture-peers/.installed: benchmarks/mixture-peers.txt
 	@mkdir -p $(@D)
 	@test -x $(@D)/venv/bin/python || $(PYTHON) -m venv $(@D)/venv
@@ -93,6 +104,9 @@ check-s3: .build/s3/.installed  ## Walk from a dump to a batch in a bucket of an
 
 damage-caches: setup  ## Damage token caches in a thousand ways: each is noticed, no wrong token is served
 	$(RUN) tests/endurance/damage_caches.py --faults 1000
+
+kill-tokenize: setup  ## Kill the tokenizing of a corpus at 50 random moments and compare the caches it ends with
+	$(RUN) tests/endurance/kill_tokenize.py --kills 50
 
 audit-marin: setup  ## What the preflight says of the Marin 8B run and its side runs
 	@for recipe in marin-8b jellyfish-handoff dessert-v1 raccoon sft; do echo "== $$recipe"; $(RUN) -m tootsie.mix preflight mixtures/recipes/$$recipe.yaml || exit 1; done

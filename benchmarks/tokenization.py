@@ -1,11 +1,14 @@
-"""How fast documents become a token cache, beside tiktoken alone on the same texts in the same process.
+"""How fast jsonl.zst becomes a Llama 3 token cache, beside tiktoken and Hugging Face tokenizers alone, datatrove and dolma.
 
-    python benchmarks/tokenization.py [--documents PATH.jsonl…] [--tokenizer llama3] [--megabytes 50] [--workers 2]
+    make bench-tokenize                                     # installs the peers, each in an environment of its own
+    python benchmarks/tokenization.py [--megabytes 512] [--peer-megabytes 64] [--rounds 3] [--documents PATH…]
 
 (Not called tokenize.py: a script of that name would hide the standard library module from all scripts beside it.)
 
-Without ``--documents`` the texts are Python's standard library source. Prints MB of UTF-8 text per second of wall and of
-processor time. The build reads jsonl.zst, checks it, splits, encodes, writes Arrow and hashes; tiktoken alone only encodes.
+Every contestant is a process of its own on the same files; they take turns, and medians of the rounds are shown. The first rate
+counts all from the command to its end, the second only what more input costs: the time for three documents is taken off, which
+is imports, vocabulary, and with us the proof that the fast engine is equal. The slow ones get fewer of the files. The floor is
+one process that decompresses, parses and encodes with the fast engine, and neither checks nor writes anything.
 """
 
 from __future__ import annotations
@@ -13,52 +16,165 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
+import random
 import shutil
+import statistics
+import subprocess
+import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tootsie.datasets import beam_runner, storage
-from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs
-from tootsie.tokenize.shard_build import build_shard
-from tootsie.tokenize.tokenizers import load_tokenizer
+HERE = Path(__file__).resolve().parent
+PEERS = HERE.parent / ".build" / "tokenize-peers"
+CORPORA = Path(os.environ.get("TOOTSIE_SHARED_DATA", HERE.parent.parent / "shared" / "data")) / "corpora"
+FILES = 8
+SUFFIXES = (".py", ".md", ".rst", ".txt", ".html", ".js", ".c", ".h")
 
 
-def texts(patterns: list[str], size: int) -> list[str]:
-    """Return at least ``size`` bytes of text; what there is, repeated."""
-    if patterns:
-        found = [
-            json.loads(line)["text"] for url in storage.expand(patterns) for line in storage.read_lines(url)
-        ]
-    else:
-        paths = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
-        found = [path.read_text(errors="replace") for path in paths]
-    taken: list[str] = []
+@dataclass(frozen=True)
+class Contestant:
+    """One line of the table."""
+
+    name: str
+    command: list[str]
+    workers: int
+    large: bool
+    """Whether it gets all files."""
+    alone: bool = False
+    """Whether it times itself: nothing but encoding counts."""
+
+
+def texts(patterns: list[str], size: int) -> tuple[list[str], int]:
+    """Return texts of ``size`` bytes in random order, and how many bytes of them are there only once."""
+    from tootsie.datasets import storage
+
+    if not patterns and CORPORA.is_dir():
+        patterns = [str(CORPORA / "*.jsonl")]
+    found: dict[str, None] = {}
     total = 0
-    while total < size:
-        for text in found:
+    for url in storage.expand(patterns):
+        for line in storage.read_lines(url):
+            found[json.loads(line)["text"]] = None
+    total = sum(len(text.encode()) for text in found)
+    folders = [Path(sysconfig.get_paths()[name]) for name in ("stdlib", "purelib")]
+    for path in (path for folder in folders for path in sorted(folder.rglob("*"))):
+        if total >= size:
+            break
+        if path.suffix in SUFFIXES and path.is_file() and 0 < path.stat().st_size < 2**20:
+            text = path.read_bytes().decode("utf-8", "replace")
+            if text not in found:
+                found[text] = None
+                total += len(text.encode())
+    listed = list(found)
+    random.Random(0).shuffle(listed)
+    taken: list[str] = []
+    filled = 0
+    while filled < size:
+        for text in listed:
             taken.append(text)
-            total += len(text.encode())
-            if total >= size:
+            filled += len(text.encode())
+            if filled >= size:
                 break
-    return taken
+    return taken, min(total, size)
 
 
-def timed(action: Callable[[], object]) -> tuple[float, float]:
-    """Return wall and processor seconds (children included) of ``action()``."""
+def write_files(folder: Path, listed: list[str], files: int = FILES) -> list[Path]:
+    """Write the texts as Dolma's jsonl.zst; return the paths."""
+    from tootsie.datasets import storage
 
-    def processor() -> float:
-        return sum(
-            usage.ru_utime + usage.ru_stime
-            for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    folder.mkdir()
+    paths = []
+    for number in range(files):
+        path = folder / f"part-{number:02d}.jsonl.zst"
+        with storage.atomic_zstd(str(path)) as stream:
+            for row, text in enumerate(listed[number::files]):
+                record = {"id": f"{number}-{row}", "text": text, "source": "benchmark", "added": "2026-01-01"}
+                stream.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        paths.append(path)
+    return paths
+
+
+def floor(task: dict[str, Any]) -> dict[str, Any]:
+    """Decompress, parse and encode, one batch after another."""
+    from tootsie.tokenize.engines import Engine, choose_engine, load_with_engine
+    from tootsie.tokenize.shard_build import BATCH_LENGTH, RecordReader
+    from tootsie.tokenize.tokenizers import load_tokenizer
+
+    choice = choose_engine(load_tokenizer("llama3"), Engine.GIGATOKEN, 0, [])
+    tokenizer = load_with_engine("llama3", None, None, choice)
+    wall, cpu = time.perf_counter(), time.process_time()
+    tokens = 0
+    batch: list[str] = []
+    length = 0
+    for path, documents in task["counts"]:
+        for record in RecordReader().read(path, 0, documents):
+            batch.append(record.text)
+            length += len(record.text)
+            if length >= BATCH_LENGTH:
+                tokens += sum(map(len, tokenizer.encode_documents(batch)))
+                batch, length = [], 0
+    tokens += sum(map(len, tokenizer.encode_documents(batch)))
+    return {"tokens": tokens, "wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+
+
+def measure(contestant: Contestant, task: dict[str, Any]) -> dict[str, Any]:
+    """Run it once; return ``wall`` and ``cpu`` seconds and ``tokens``."""
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=task["scratch"]))
+    task = {**task, "folder": str(folder), "workers": contestant.workers}
+    command = [part for item in contestant.command for part in (task["files"] if item == "FILES" else [item])]
+    command = [str(folder / "cache") if item == "OUT" else item for item in command]
+    environment = {**os.environ, "TOKENIZERS_PARALLELISM": "true" if contestant.alone else "false"}
+    began = time.perf_counter()
+    with open(folder / "output", "wb") as output, open(folder / "errors", "wb") as errors:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=output, stderr=errors, env=environment
         )
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(task).encode())
+        process.stdin.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - began
+    if process.returncode:
+        raise SystemExit(f"{contestant.name}: {(folder / 'errors').read_text()[-2000:]}")
+    result = {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime}
+    if (folder / "cache").exists():
+        result["tokens"] = json.loads((folder / "cache" / "ledger.json").read_text())["tokens"]
+    else:
+        result |= json.loads((folder / "output").read_text().splitlines()[-1])
+    shutil.rmtree(folder)
+    return result
 
-    wall, cpu = time.perf_counter(), processor()
-    action()
-    return time.perf_counter() - wall, processor() - cpu
+
+def contestants() -> list[Contestant]:
+    """Return all that are installed."""
+    build = [sys.executable, "-m", "tootsie.tokenize", "build", "FILES", "OUT", "--name", "benchmark"]
+    build += ["--tokenizer", "llama3", "--shards", "8"]
+    peers = str(HERE / "tokenization_peers.py")
+    found = [
+        Contestant("floor: read and encode", [sys.executable, __file__, "--floor"], 1, True, alone=True),
+        Contestant("tiktoken alone", [sys.executable, peers, "tiktoken"], 1, False, alone=True),
+    ]
+    for workers in (1, 2):
+        found.append(
+            Contestant(
+                "HF tokenizers alone", [sys.executable, peers, "huggingface"], workers, False, alone=True
+            )
+        )
+    for engine in ("gigatoken", "tiktoken"):
+        for workers in (1, 2):
+            command = [*build, "--engine", engine, "--workers", str(workers)]
+            found.append(Contestant(f"Tootsie, {engine}", command, workers, engine == "gigatoken"))
+    for name in ("datatrove", "dolma"):
+        python = PEERS / name / "bin" / "python"
+        if python.exists():
+            for workers in (1, 2):
+                found.append(Contestant(name, [str(python), peers, name], workers, False))
+    return found
 
 
 def main() -> None:
@@ -66,56 +182,106 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--documents", nargs="*", default=[])
-    parser.add_argument("--tokenizer", default="llama3")
-    parser.add_argument("--megabytes", type=float, default=50)
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--megabytes", type=int, default=512)
+    parser.add_argument("--peer-megabytes", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--floor", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    sample = texts(options.documents, int(options.megabytes * 1e6))
-    size = sum(len(text.encode()) for text in sample)
-    tokenizer = load_tokenizer(options.tokenizer)
-    folder = Path(tempfile.mkdtemp(prefix="tootsie-benchmark-"))
+    if options.floor:
+        print(json.dumps(floor(json.load(sys.stdin))))
+        return
+    from tootsie.tokenize.document_files import survey
+    from tootsie.tokenize.encodings import LLAMA3_PATTERN
+    from tootsie.tokenize.rank_merges import tokenizer_json
+    from tootsie.tokenize.tokenizers import load_tokenizer
+
+    scratch = Path(tempfile.mkdtemp(prefix="tootsie-benchmark-"))
     try:
-        url = str(folder / "documents.jsonl.zst")
-        with storage.atomic_zstd(url) as stream:
-            for number, text in enumerate(sample):
-                stream.write(json.dumps({"id": str(number), "text": text}).encode() + b"\n")
-        encoding = getattr(tokenizer, "_encoding", None)
-        alone = encoding.encode_ordinary if encoding is not None else tokenizer.encode
+        listed, once = texts(options.documents, options.megabytes * 10**6)
+        few = listed[:: max(1, options.megabytes // options.peer_megabytes)]
+        tokenizer: Any = load_tokenizer("llama3")
+        description = json.loads(tokenizer_json(tokenizer.ranks, LLAMA3_PATTERN))
+        special = {
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": True,
+        }
+        description["added_tokens"] = [{"id": 128001, "content": "<|end_of_text|>", **special}]
+        (scratch / "tokenizer.json").write_text(json.dumps(description))
+        import base64
 
-        def tiktoken_alone() -> None:
-            for text in sample:
-                alone(text)
-
-        settings = BuildSettings(tokenizer=options.tokenizer, name="benchmark", shards=8)
-
-        def shards_only() -> None:
-            (job,) = plan_jobs([url], str(folder / "shards-only"), settings)
-            for task in job.tasks:
-                build_shard(task)
-
-        def build(workers: int) -> Callable[[], object]:
-            arguments = beam_runner.pipeline_options([], workers=workers)
-            return lambda: build_caches([url], str(folder / f"cache-{workers}"), settings, arguments)
-
-        build_caches([url], str(folder / "warm-up"), BuildSettings(tokenizer=options.tokenizer, limit=2))
-        rows = [
-            (f"{tokenizer.engine} alone, one thread", timed(tiktoken_alone)),
-            ("build without Beam, one process", timed(shards_only)),
-            ("build, one process", timed(build(1))),
-        ]
-        if options.workers > 1:
-            rows.append((f"build, {options.workers} workers", timed(build(options.workers))))
-        base_wall, base_cpu = rows[0][1]
-        print(
-            f"{size / 1e6:.1f} MB of text in {len(sample):,} documents, {options.tokenizer}, {os.cpu_count()} cores"
+        ranks = sorted(tokenizer.ranks.items(), key=lambda item: item[1])
+        (scratch / "ranks").write_bytes(
+            b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks)
         )
-        print(f"{'':36}{'MB/s':>8}{'× alone':>9}{'MB per CPU s':>14}{'× alone':>9}")
-        for name, (wall, cpu) in rows:
-            print(
-                f"{name:36}{size / 1e6 / wall:8.1f}{base_wall / wall:9.2f}{size / 1e6 / cpu:14.1f}{base_cpu / cpu:9.2f}"
-            )
+        inputs = {}
+        for name, chosen in (("large", listed), ("small", few), ("start", listed[:3])):
+            paths = write_files(scratch / name, chosen, FILES if name != "start" else 2)
+            inputs[name] = {
+                "scratch": str(scratch),
+                "files": [str(path) for path in paths],
+                "counts": [(str(path), survey(str(path)).documents) for path in paths],
+                "tokenizer_json": str(scratch / "tokenizer.json"),
+                "ranks": str(scratch / "ranks"),
+                "pattern": LLAMA3_PATTERN,
+            }
+        sizes = {"large": sum(len(t.encode()) for t in listed), "small": sum(len(t.encode()) for t in few)}
+        show(run(contestants(), inputs, options.rounds), sizes, once, len(listed))
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(scratch)
+
+
+def run(
+    found: list[Contestant], inputs: dict[str, dict[str, Any]], rounds: int
+) -> list[tuple[Contestant, dict[str, float]]]:
+    """Let all take turns; return medians of what each needed."""
+    runs: list[list[dict[str, float]]] = [[] for _ in found]
+    for number in range(rounds):
+        for contestant, results in zip(found, runs, strict=True):
+            print(f"round {number + 1}: {contestant.name} {contestant.workers}", file=sys.stderr, flush=True)
+            result = measure(contestant, inputs["large" if contestant.large else "small"])
+            start = {"wall": 0.0, "cpu": 0.0} if contestant.alone else measure(contestant, inputs["start"])
+            results.append({**result, "start": start["wall"], "start_cpu": start["cpu"]})
+    medians = [{key: statistics.median(r[key] for r in results) for key in results[0]} for results in runs]
+    return list(zip(found, medians, strict=True))
+
+
+def show(
+    rows: list[tuple[Contestant, dict[str, float]]], sizes: dict[str, int], once: int, documents: int
+) -> None:
+    """Print the table and the ratios."""
+    print(
+        f"{sizes['large'] / 1e6:.0f} MB of text in {documents:,} documents ({once / 1e6:.0f} MB of it distinct), the slow ones "
+        f"{sizes['small'] / 1e6:.0f} MB; Llama 3; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    )
+    print(
+        f"{'':28}{'workers':>8}{'s':>8}{'start s':>9}{'MB/s':>8}{'MB/s after start':>18}{'MB per CPU s':>14}"
+    )
+    rate: dict[tuple[str, int], tuple[float, float]] = {}
+    for contestant, found in rows:
+        size = sizes["large" if contestant.large else "small"] / 1e6
+        after, cpu = size / (found["wall"] - found["start"]), size / (found["cpu"] - found["start_cpu"])
+        rate[contestant.name, contestant.workers] = after, cpu
+        print(
+            f"{contestant.name:28}{contestant.workers:8}{found['wall']:8.1f}{found['start']:9.1f}{size / found['wall']:8.1f}"
+            f"{after:18.1f}{cpu:14.1f}"
+        )
+    ours = rate["Tootsie, gigatoken", 1]
+    print(
+        f"\none worker ÷ tiktoken alone: {ours[0] / rate['tiktoken alone', 1][0]:.1f} by the clock, "
+        f"{ours[1] / rate['tiktoken alone', 1][1]:.1f} by processor time"
+    )
+    print(f"second core: × {rate['Tootsie, gigatoken', 2][0] / ours[0]:.2f} by the clock")
+    for name in ("datatrove", "dolma"):
+        for workers in (1, 2):
+            if (name, workers) in rate:
+                mine, other = rate["Tootsie, gigatoken", workers], rate[name, workers]
+                print(
+                    f"÷ {name}, {workers} workers: {mine[0] / other[0]:.1f} by the clock, "
+                    f"{mine[1] / other[1]:.1f} by processor time"
+                )
 
 
 if __name__ == "__main__":

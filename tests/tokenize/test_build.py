@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import random
@@ -92,6 +93,7 @@ def test_bytes_do_not_depend_on_workers_or_mode(corpus: str, tmp_path: Path) -> 
             (None, []),
             (1, []),
             (2, []),
+            (8, []),
             (None, ["--direct_running_mode=multi_threading", "--direct_num_workers=2"]),
         ]
     ):
@@ -169,6 +171,18 @@ def test_nothing_to_write_is_an_error(tmp_path: Path, make_corpus: Callable[...,
             BuildSettings(validation_fraction=1 - 1e-9),
         )
     assert not list(tmp_path.rglob("ledger.json"))
+
+
+def test_an_empty_shard_and_an_empty_file_are_whole(tmp_path: Path, make_jsonl: Callable[..., str]) -> None:
+    texts = ["one", "", "", "", "", ""]
+    path = make_jsonl(tmp_path / "a.jsonl", [{"id": str(n), "text": text} for n, text in enumerate(texts)])
+    empty = make_jsonl(tmp_path / "b.jsonl", [])
+    (cache,) = build_caches([path, empty], str(tmp_path / "out"), BuildSettings(shards=3, name="x"))
+    assert [entry.documents for entry in cache.ledger.shards] == [1, 0, 0]
+    assert cache.ledger.accounting.dropped == {"empty_text": 5}
+    assert [file.documents for file in cache.ledger.sources[0].files] == [6, 0]
+    assert cache.verify().documents == 1
+    assert [document.document_id for document in cache.iterate()] == ["0"]
 
 
 def test_lone_surrogates_are_counted(tmp_path: Path, make_jsonl: Callable[..., str]) -> None:
@@ -298,6 +312,17 @@ def test_killed_anywhere_it_continues_and_ends_with_the_same_bytes(
     assert kills
     subprocess.run([*command, str(out), *options], check=True, capture_output=True)
     assert files(out) == expected
+
+
+@pytest.mark.slow
+def test_killed_at_random_it_ends_with_the_same_bytes(tmp_path: Path, project_root: Path) -> None:
+    script = project_root / "tests" / "endurance" / "kill_tokenize.py"
+    spec = importlib.util.spec_from_file_location("kill_tokenize", script)
+    assert spec is not None
+    assert spec.loader is not None
+    kill_tokenize = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(kill_tokenize)
+    assert kill_tokenize.survive(tmp_path, kills=3, small=True, seed=1) == []
 
 
 def test_the_ledger_names_every_file_with_its_checksum(

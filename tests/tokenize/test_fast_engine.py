@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiktoken
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tootsie.datasets.errors import SpecError
 from tootsie.tokenize import engines, fast_engine
 from tootsie.tokenize.byte_pair import BytePairTokenizer
-from tootsie.tokenize.fast_engine import GigatokenTokenizer
+from tootsie.tokenize.character_classes import probing_ranks
+from tootsie.tokenize.fast_engine import SPELLINGS, GigatokenTokenizer
+from tootsie.tokenize.rank_merges import tokenizer_json
 from tootsie.tokenize.tokenizers import load_tokenizer
 
 WHITE_SPACE = (
@@ -164,6 +168,38 @@ def test_the_engine_is_loaded_anew_when_it_remembers_too_much(
     for expected in (0, 1, 1, 2):
         fast.encode("text " * 300)
         assert len(loads) == expected
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+def test_tiktokens_patterns_are_known(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gigatoken")
+    pattern = published_pattern(name, monkeypatch)
+    fast_engine.load(tokenizer_json(probing_ranks(), SPELLINGS.get(pattern, pattern)))
+
+
+@pytest.mark.parametrize("fast_spelling", SPELLINGS)
+@given(
+    text=st.text(
+        st.one_of(st.sampled_from("'sStTdmlLveVrE aA1\u0663\r\n \t\u3000é.-\u0301"), st.characters())
+    )
+)
+@settings(max_examples=400)
+def test_both_spellings_of_a_pattern_split_alike(fast_spelling: str, text: str) -> None:
+    assert split(fast_spelling)(text) == split(SPELLINGS[fast_spelling])(text)
+
+
+@functools.cache
+def split(pattern: str) -> Callable[[str], list[int]]:
+    made = tiktoken.Encoding("t", pat_str=pattern, mergeable_ranks=probing_ranks(), special_tokens={})
+    return made.encode_ordinary
+
+
+def published_pattern(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    import tiktoken_ext.openai_public as published
+
+    monkeypatch.setattr(published, "load_tiktoken_bpe", lambda *_, **__: {})
+    monkeypatch.setattr(published, "data_gym_to_mergeable_bpe_ranks", lambda *_, **__: {})
+    return published.ENCODING_CONSTRUCTORS[name]()["pat_str"]
 
 
 def test_threads_share_one_engine(
