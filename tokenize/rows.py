@@ -21,18 +21,14 @@ class Rows:
         """bool[B, T]: whether the token carries loss when it is the one to be predicted."""
         self.bytes = memoryview(self.tokens.reshape(-1).view(np.uint8).data)
         """The memory of ``tokens``."""
-        self._rows: list[int] = []
-        self._begins: list[np.ndarray] = []
-        self._shifts: list[int] = []
+        self._begins: list[tuple[int, np.ndarray, int]] = []
 
     def add_begins(self, row: int, begins: np.ndarray, shift: int) -> None:
         """Note where documents begin: at ``begins + shift``, int64[n], counted over all rows (``row * T + position``).
 
-        What does not lie in the row is left out.
+        What does not lie in the row is left out. Several threads may fill rows at the same time.
         """
-        self._rows.append(row)
-        self._begins.append(begins)
-        self._shifts.append(shift)
+        self._begins.append((row, begins, shift))  # One step, so that threads can't come in between.
 
     def segment_ids(self) -> np.ndarray:
         """Return int32[B, T]: 1 for the first document in the row, 2 for the next, …"""
@@ -40,10 +36,10 @@ class Rows:
         if not self.tokens.size:
             return np.zeros((count, length), np.int32)
         firsts = np.arange(count) * length
-        added = np.concatenate([*self._begins, firsts[:0]])
-        counts = [len(begins) for begins in self._begins]
-        added += np.repeat(np.array(self._shifts, np.int64), counts)
-        inside = added // length == np.repeat(np.array(self._rows, np.int64), counts)
+        rows, found, shifts = zip(*self._begins, strict=True) if self._begins else ((), (), ())
+        counts = [len(begins) for begins in found]
+        added = np.concatenate([*found, firsts[:0]]) + np.repeat(np.array(shifts, np.int64), counts)
+        inside = added // length == np.repeat(np.array(rows, np.int64), counts)
         begins = np.concatenate([firsts, added[inside]])
         begins.sort(kind="stable")  # Made of few runs that are sorted already.
         lengths = np.diff(begins, append=count * length)
