@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tootsie.datasets.errors import InputError, SpecError
+from tootsie.tokenize.byte_lengths import byte_lengths
 from tootsie.tokenize.exchange.token_file import TokenFile
 from tootsie.tokenize.identity import Tokenizer
 
@@ -26,14 +27,7 @@ class Vocabulary:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.identity = tokenizer.identity
-        special = set(tokenizer.specials.values()) | {tokenizer.identity.bos_id, tokenizer.identity.eos_id}
-        lengths = np.full(tokenizer.identity.vocabulary_size, -1, np.int64)
-        for token in range(tokenizer.identity.vocabulary_size):
-            try:
-                lengths[token] = 0 if token in special else len(tokenizer.token_bytes(token))
-            except KeyError:
-                continue  # a hole in the vocabulary
-        self._lengths = lengths
+        self._lengths = byte_lengths(tokenizer)
 
     def byte_length(self, ids: np.ndarray) -> int:
         """Return the bytes of text that ids stand for; special tokens have none."""

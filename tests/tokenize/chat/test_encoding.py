@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,45 @@ def test_a_tokenizer_that_loses_bytes_is_refused(
 ) -> None:
     monkeypatch.setattr(chat_tokenizer, "token_bytes", lambda token: b"x")
     with pytest.raises(SpecError, match="loss cannot be placed"):
-        ConversationEncoder(chat_tokenizer).encode(Tracked("some text"))
+        ConversationEncoder(chat_tokenizer).encode(
+            concatenate([Tracked("some text "), Tracked("said").generated()])
+        )
 
 
 def test_spans_of_a_mask() -> None:
     assert spans_of(np.array([1, 1, 0, 1], bool)) == [(0, 2), (3, 4)]
     assert spans_of(np.zeros(3, bool)) == spans_of(np.zeros(0, bool)) == []
+
+
+def test_loss_between_special_tokens_needs_no_bytes(
+    chat_tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_tokenizer, "token_bytes", lambda token: b"x")
+    said = concatenate([Tracked("some text"), "<|im_end|>"]).generated()
+    encoded = ConversationEncoder(chat_tokenizer).encode(
+        concatenate([Tracked("asked"), "<|im_start|>", said, Tracked("x")])
+    )
+    start, end = encoded.loss_spans[0]
+    assert chat_tokenizer.encode("some text") == encoded.ids[start : end - 1].tolist()
+    assert len(encoded.loss_spans) == 1
+
+
+def test_loss_that_begins_and_ends_within_words(chat_tokenizer: Any) -> None:
+    """Against each token's characters, one by one."""
+    tokenizer = chat_tokenizer
+    encoder = ConversationEncoder(tokenizer)
+    choose = random.Random(5)
+    for _ in range(300):
+        parts = [
+            (Tracked("".join(choose.choices("ab cdé🙂\n 12", k=choose.randint(0, 9)))), choose.random() < 0.4)
+            for _ in range(8)
+        ]
+        text = concatenate(part.generated() if said else part for part, said in parts)
+        encoded = encoder.encode(text)
+        carries = [said for part, said in parts for char in part for _ in range(len(str(char).encode()))]
+        at, expected = 0, ""
+        for token in encoded.ids.tolist():
+            size = len(tokenizer.token_bytes(token))
+            expected += str(int(any(carries[at : at + size])))
+            at += size
+        assert mask_of(encoded) == expected
