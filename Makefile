@@ -94,12 +94,14 @@ kill-demo: setup  ## Kill the demo at 20 random moments and compare what it ends
 	$(RUN) tests/endurance/kill_demo.py --kills 20
 
 check-s3: .build/s3/.installed  ## Walk from a dump to a batch in a bucket of an S3 server on this machine
-	PYTHONPATH= .build/s3/venv/bin/python tests/endurance/check_s3.py
+	PYTHONPATH= .build/s3/venv/bin/python tests/endurance/check_s3.py --server .build/s3/server/bin/moto_server
 
 .build/s3/.installed: pyproject.toml setup.py
 	@mkdir -p $(@D)
 	@test -x $(@D)/venv/bin/python || $(PYTHON) -m venv $(@D)/venv
-	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[s3]' 'moto[server,s3]'
+	@test -x $(@D)/server/bin/python || $(PYTHON) -m venv $(@D)/server  # s3fs and Moto want different botocores
+	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[s3]'
+	$(@D)/server/bin/python -m pip install --quiet --disable-pip-version-check 'moto[server,s3]'
 	@touch $@
 
 damage-caches: setup  ## Damage token caches in a thousand ways: each is noticed, no wrong token is served
