@@ -203,22 +203,9 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
         )
     content = storage.read_bytes(url)
     try:
-        raw = parse_json(content)
-    except ValueError as error:
-        raise ArtefactError(
-            "the ledger is not JSON", file=url, value=str(error), remedy="Build the cache again"
-        ) from None
-    if isinstance(raw, dict) and raw.get("format") != FORMAT:
-        raise ArtefactError(
-            "another ledger version",
-            file=url,
-            field="format",
-            value=raw.get("format"),
-            remedy=f"This code reads {FORMAT}, whose shards have checksums of their blocks: build the cache again",
-        )
-    try:
         ledger = Ledger.model_validate_json(content)
     except ValidationError as error:
+        _refuse_other_content(content, url)
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         value = first["input"] if isinstance(first["input"], str | int | float | bool) else None
@@ -231,6 +218,8 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
         raise ArtefactError(
             f"not a valid ledger: {problem}", file=url, field=field or None, value=value, remedy=remedy
         ) from None
+    if "format" not in ledger.model_fields_set:
+        _refuse_other_content(content, url)
     if ledger.hash != ledger.content_hash():
         raise ArtefactError(
             "the ledger was changed after it was written",
@@ -244,6 +233,28 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
             "the ledger is cut: its last line has no end", file=url, remedy="Copy the ledger again"
         )
     return ledger, ledger.hash
+
+
+def _refuse_other_content(content: builtins.bytes, url: str) -> None:
+    """Say so where an invalid ledger is no JSON at all, or one of another version.
+
+    Raises:
+      ArtefactError: it is.
+    """
+    try:
+        raw = parse_json(content)
+    except ValueError as error:
+        raise ArtefactError(
+            "the ledger is not JSON", file=url, value=str(error), remedy="Build the cache again"
+        ) from None
+    if isinstance(raw, dict) and raw.get("format") != FORMAT:
+        raise ArtefactError(
+            "another ledger version",
+            file=url,
+            field="format",
+            value=raw.get("format"),
+            remedy=f"This code reads {FORMAT}, whose shards have checksums of their blocks: build the cache again",
+        )
 
 
 def _field_names() -> list[str]:

@@ -49,6 +49,7 @@ def test_no_ledger_means_not_finished(tmp_path: Path) -> None:
         (lambda c: c["shards"][1].update(path=c["shards"][0]["path"]), "a path stands there twice"),
         (lambda c: c["accounting"].update(read=4), "read is not written"),
         (lambda c: c.update(format="tootsie-tokens/9"), "another ledger version"),
+        (lambda c: c.pop("format"), "another ledger version"),
         (lambda c: c["tokenizer"].update(dtype="uint32"), "stored as uint16, not uint32"),
         (lambda c: c.update(name="renamed"), "changed after it was written"),
         (lambda c: c.update(settings={"seed": 1}), "changed after it was written"),
@@ -65,4 +66,15 @@ def test_a_changed_ledger_is_refused(
 def test_a_cut_ledger_is_refused(cache: Path) -> None:
     (cache / "ledger.json").write_bytes((cache / "ledger.json").read_bytes()[:-30])
     with pytest.raises(ArtefactError, match="not JSON"):
+        load_ledger(str(cache))
+
+
+def test_the_identity_is_what_a_ledger_says_not_how_it_is_spelled(cache: Path) -> None:
+    _, digest = load_ledger(str(cache))
+    content = json.loads((cache / "ledger.json").read_text())
+    reordered = dict(sorted(content.items(), reverse=True))
+    (cache / "ledger.json").write_text(json.dumps(reordered, indent=4) + "\n")
+    assert load_ledger(str(cache))[1] == digest == content["hash"]
+    (cache / "ledger.json").write_text(json.dumps(content))
+    with pytest.raises(ArtefactError, match="the ledger is cut: its last line has no end"):
         load_ledger(str(cache))

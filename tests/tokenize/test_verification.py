@@ -13,7 +13,7 @@ import pytest
 from tootsie.datasets.errors import ArtefactError, UserError
 from tootsie.tokenize.build import BuildSettings, build_caches
 from tootsie.tokenize.cache import TokenCache
-from tootsie.tokenize.verification import verify_sample
+from tootsie.tokenize.verification import verify_identity, verify_sample, verify_sources
 
 
 @pytest.fixture(scope="module")
@@ -141,3 +141,23 @@ def test_the_ledger_is_part_of_what_is_verified(cache: Path) -> None:
     (cache / "ledger.json").write_text(json.dumps(content))
     with pytest.raises(ArtefactError, match="changed after it was written"):
         check(cache)
+
+
+def test_another_source_and_another_cache_are_found(
+    built: Path, tmp_path: Path, make_corpus: Callable[..., str]
+) -> None:
+    cache = TokenCache.open(str(built))
+    assert verify_sources(cache, [str(built.parent / "corpus")]) == 2
+    other = make_corpus(tmp_path / "other", [f"Text {n} of été " * (n % 5 + 1) for n in range(39)] + ["Else"])
+    with pytest.raises(
+        ArtefactError, match=r"part-00001-of-00002\S+ sha256: not what .* this file was another then"
+    ):
+        verify_sources(cache, [other])
+    more = make_corpus(tmp_path / "more", ["One", "Two", "Three"], files=1)
+    with pytest.raises(ArtefactError, match="this file was"):
+        verify_sources(cache, [str(built.parent / "corpus"), more])
+    verify_identity(cache, cache.ledger.hash)
+    verify_identity(cache, cache.ledger.hash[:12])
+    for wrong in ("", "0" * 64, cache.ledger.hash[1:]):
+        with pytest.raises(ArtefactError, match="another cache lies here"):
+            verify_identity(cache, wrong)
