@@ -55,7 +55,8 @@ def shard_count(
 def cut(files: Sequence[DocumentFile], count: int) -> list[tuple[Slice, ...]]:
     """Cut the files, in order, into ``count`` runs of documents of about the same weight.
 
-    Every document is in exactly one run. Within a file, documents count as equally heavy.
+    Every document is in exactly one run. Within a file, documents count as equally heavy, and a run ends at the document whose
+    end is nearest.
     """
     files = [file for file in files if file.documents]
     total = sum(file.weight for file in files)
@@ -67,7 +68,8 @@ def cut(files: Sequence[DocumentFile], count: int) -> list[tuple[Slice, ...]]:
             # The run ends where its share of the weight does; the last one takes all that is left.
             end = total * (number + 1) // count - before
             whole = number == count - 1 or end >= file.weight
-            stop = file.documents if whole else max(first, file.documents * end // file.weight)
+            nearest = (2 * file.documents * end + file.weight) // max(1, 2 * file.weight)
+            stop = file.documents if whole else max(first, nearest)
             if stop > first:
                 runs[number].append(Slice(file.url, first, stop))
                 first = stop

@@ -1,11 +1,11 @@
 """Kill the tokenizing of a corpus at random moments, start it again each time, and compare the cache it ends with.
 
     python tests/endurance/kill_tokenize.py --kills 50            # make kill-tokenize
-    python tests/endurance/kill_tokenize.py --kills 3 --small     # what the test suite runs
+    python tests/endurance/kill_tokenize.py --kills 3 --documents 600     # what the test suite runs
 
 One undisturbed build on one worker gives the reference. Others, with 1, 2 and 8 workers in turn, are ended by SIGKILL (the whole
-process group, so workers too) after random times spread over the reference's duration, and started again each time with another
-number of workers; the last start is left alone. The cache must then have the reference's bytes, ledger included. When it is finished
+process group, so workers too) and started again each time with another number of workers; the last start is left alone. A kill in
+four comes at a random time after the start, the others at a random time after the build has begun to write. The cache must then have the reference's bytes, ledger included. When it is finished
 before all kills are done, another one is begun. While no ledger is there, the folder must not open as a cache.
 """
 
@@ -102,16 +102,42 @@ def opens(folder: Path) -> bool:
     return True
 
 
-def survive(folder: Path, *, kills: int, small: bool, seed: int) -> list[str]:
+def begins_to_write(process: subprocess.Popen[bytes], out: Path, since: int) -> None:
+    """Wait until a build has written down what it builds, or has ended.
+
+    Args:
+      process: the build.
+      out: its folder.
+      since: nanoseconds of the clock at which it was started; an older file is that of an earlier start.
+    """
+    key = out / "train" / "progress" / "build.json"
+    while process.poll() is None:
+        with contextlib.suppress(FileNotFoundError):
+            if key.stat().st_mtime_ns >= since:
+                return
+        time.sleep(0.02)
+
+
+def survive(folder: Path, *, kills: int, documents: int, seed: int) -> list[str]:
     """Build the reference and the disturbed caches below ``folder``; return what differs, nothing when all is well."""
-    inputs = write_corpus(folder / "in", 600 if small else 30_000)
-    options = ["--validation-fraction", "0.1", "--name", "endurance", "--shards", "6" if small else "24"]
+    inputs = write_corpus(folder / "in", documents)
+    options = [
+        "--validation-fraction",
+        "0.1",
+        "--name",
+        "endurance",
+        "--shards",
+        str(min(24, documents // 100)),
+    ]
     began = time.monotonic()
-    if start(inputs, folder / "reference", options, 1).wait():
+    process = start(inputs, folder / "reference", options, 1)
+    begins_to_write(process, folder / "reference", 0)
+    writing = time.monotonic()
+    if process.wait():
         raise SystemExit(f"the undisturbed build failed:\n{(folder / 'output.log').read_text()[-4000:]}")
-    duration = time.monotonic() - began
+    duration, writing = time.monotonic() - began, time.monotonic() - writing
     expected = artefacts(folder / "reference")
-    print(f"undisturbed: {duration:.1f} s, {len(expected)} files", flush=True)
+    print(f"undisturbed: {duration:.1f} s, {writing:.1f} s of it writing, {len(expected)} files", flush=True)
     rng = random.Random(seed)
     faults: list[str] = []
     done = caches = 0
@@ -121,9 +147,15 @@ def survive(folder: Path, *, kills: int, small: bool, seed: int) -> list[str]:
         finished = False
         while done < kills and not finished:
             workers = WORKERS[done % len(WORKERS)]
+            since = time.time_ns()
             process = start(inputs, out, options, workers)
+            delay = rng.uniform(0.1, duration)
+            if done % 4:
+                begins_to_write(process, out, since)
+                # Worker processes need about as long to start as the first process did.
+                delay = rng.uniform(0, writing + (duration - writing if workers > 1 else 0))
             with contextlib.suppress(subprocess.TimeoutExpired):
-                finished = process.wait(rng.uniform(0.1, 1.2) * duration) == 0
+                finished = process.wait(delay) == 0
             kill(process)
             if finished:
                 break
@@ -153,11 +185,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--documents", type=int, default=30_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = survive(Path(folder), kills=options.kills, small=options.small, seed=options.seed)
+        found = survive(Path(folder), kills=options.kills, documents=options.documents, seed=options.seed)
     print("\n".join(found) or "identical")
     sys.exit(1 if found else 0)
 

@@ -322,7 +322,7 @@ def test_killed_at_random_it_ends_with_the_same_bytes(tmp_path: Path, project_ro
     assert spec.loader is not None
     kill_tokenize = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(kill_tokenize)
-    assert kill_tokenize.survive(tmp_path, kills=3, small=True, seed=1) == []
+    assert kill_tokenize.survive(tmp_path, kills=3, documents=600, seed=1) == []
 
 
 def test_the_ledger_names_every_file_with_its_checksum(

@@ -13,6 +13,7 @@ FILES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 1000)), min_size=1
 
 @given(FILES, st.integers(1, 12))
 @example([DocumentFile("empty", 0, 500), DocumentFile("light", 3, 0)], 2)
+@example([DocumentFile("f", 1, 3), DocumentFile("light", 3, 0), DocumentFile("g", 1, 3)], 12)
 def test_every_document_is_in_exactly_one_shard_in_order(files: list[DocumentFile], count: int) -> None:
     runs = cut(files, count)
     assert len(runs) == count
@@ -25,6 +26,13 @@ def test_shards_are_balanced(files: int, count: int) -> None:
     runs = cut([DocumentFile(str(n), 1000, 12_345) for n in range(files)], count)
     sizes = [sum(part.stop - part.first for part in run) for run in runs]
     assert max(sizes) - min(sizes) <= files + 1
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 10**6))
+def test_no_shard_is_empty_where_documents_suffice(count: int, each: int, odd: int) -> None:
+    (file,) = [DocumentFile("f", count * each, count * each * 50_000_000 + odd)]
+    sizes = [sum(part.stop - part.first for part in run) for run in cut([file], count)]
+    assert sizes == [each] * count
 
 
 def test_shard_counts() -> None:
