@@ -28,6 +28,7 @@ from tootsie.tokenize.ledger import (
     LEDGER_NAME,
     EngineInfo,
 )
+from tootsie.tokenize.origin import file_numbers
 from tootsie.tokenize.shard_build import ShardTask, build_run
 from tootsie.tokenize.shard_writer import shard_path
 from tootsie.tokenize.sharding import Slice, cut, limited, shard_count
@@ -112,6 +113,7 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
         weight = sum(file.weight for file in limited(files, settings.limit))
         engine = choose_engine(tokenizer, settings.engine, weight, sample(files))
     jobs = []
+    numbers = file_numbers([file.url for corpus in corpora for file in corpus.files])
     for split, folder, share in splits:
         shards = settings.shards
         if shards is not None and split == "validation":
@@ -137,6 +139,7 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
                 folder=folder,
                 path=shard_path(number, len(runs)),
                 slices=run,
+                files=tuple(numbers[part.url] for part in run),
                 split=split,
                 fraction=fraction,
                 seed=settings.seed,

@@ -14,6 +14,7 @@ from rich.text import Text
 from tootsie.datasets.errors import SpecError
 from tootsie.tokenize.cache import CachedDocument, TokenCache
 from tootsie.tokenize.identity import Tokenizer
+from tootsie.tokenize.origin import source_path
 from tootsie.tokenize.shard_reader import Piece
 
 PIECE_STYLES = (
@@ -38,6 +39,8 @@ class ShownDocument:
     """Its first token in the whole cache."""
     loss_mask: np.ndarray | None
     """bool[n]: which of its tokens carry loss; ``None``: all."""
+    source: str | None
+    """Corpus, file and row that it was read from, where the cache knows them."""
 
     @property
     def headline(self) -> str:
@@ -48,6 +51,7 @@ class ShownDocument:
             f"{found.document_id} (shard {self.shard}, row {self.row}, token {self.start:,}): "
             f"{len(found.input_ids):,} tokens{scored}, {found.byte_length:,} bytes, "
             f"{found.byte_length / len(found.input_ids):.2f} bytes a token"
+            + (f"; from {self.source}" if self.source else "")
         )
 
 
@@ -108,6 +112,7 @@ def describe_documents(
             "start": found.start,
             "tokens": len(found.document.input_ids),
             "bytes": found.document.byte_length,
+            "source": found.source,
             "input_ids": shown,
             "pieces": [
                 tokenizer.decode_bytes([token]).decode("utf-8", "backslashreplace") for token in shown
@@ -153,9 +158,15 @@ def choose_documents(
         shown += 1
         batch = cache.open_shard(shard).batch_of_row(row)
         first, last = (int(batch.offsets[row - batch.first_row + side]) for side in (0, 1))
+        origin = batch.origin(row - batch.first_row)
         base = sum(entry.tokens for entry in cache.ledger.shards[:shard]) + batch.first_token
         yield ShownDocument(
-            cache.document(shard, row), shard, row, base + first, Piece(batch, first, last).loss_mask
+            document=cache.document(shard, row),
+            shard=shard,
+            row=row,
+            start=base + first,
+            loss_mask=Piece(batch, first, last).loss_mask,
+            source=None if origin is None else source_path(cache.ledger.sources, origin),
         )
     if document is not None and not shown:
         raise SpecError("no such document", file=cache.url, field="--document", value=document)

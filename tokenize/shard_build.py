@@ -37,6 +37,8 @@ class ShardTask:
     """Of the shard, relative to it."""
     slices: tuple[Slice, ...]
     """The documents to read."""
+    files: tuple[int, ...]
+    """Of each slice, the number of its file among those of the ledger."""
     split: Split
     fraction: float
     seed: int
@@ -95,24 +97,26 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
     reader = reader or RecordReader()
     read = surrogates = kept = 0
     dropped: Counter[str] = Counter()
-    with write_shard(task.folder, task.path, identity, urls=True) as shard:
+    with write_shard(task.folder, task.path, identity, urls=True, origins=True) as shard:
         batch: list[TextRecord] = []
+        origins: list[tuple[int, int]] = []
         length = 0
 
         def encode(url: str) -> None:
             nonlocal kept, surrogates
             encoded = tokenizer.encode_documents([record.text for record in batch])
-            for record, ids in zip(batch, encoded, strict=True):
+            for record, ids, origin in zip(batch, encoded, origins, strict=True):
                 if kept % AUDITED == 0:
                     audit(tokenizer, record, ids, url)
                 kept += 1
                 surrogates += record.surrogates
                 size = len(record.text) if record.text.isascii() else len(record.text.encode())
-                shard.writer.append(record.id, ids, size, url=record.url)
+                shard.writer.append(record.id, ids, size, url=record.url, origin=origin)
             batch.clear()
+            origins.clear()
 
-        for part in task.slices:
-            for record in reader.read(part.url, part.first, part.stop):
+        for part, file in zip(task.slices, task.files, strict=True):
+            for row, record in enumerate(reader.read(part.url, part.first, part.stop), start=part.first):
                 read += 1
                 held_out = is_held_out(record.cluster or record.id, task.fraction, task.seed)
                 if held_out != (task.split == "validation"):
@@ -121,6 +125,7 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
                     dropped["empty_text"] += 1
                 else:
                     batch.append(record)
+                    origins.append((file, row))
                     length += len(record.text)
                     if length >= BATCH_LENGTH or len(batch) >= BATCH_RECORDS:
                         encode(part.url)

@@ -18,6 +18,7 @@ from tootsie.tokenize.block_cache import BlockCache
 from tootsie.tokenize.checked_file import REMEDY, CheckedFile, Checking
 from tootsie.tokenize.identity import TokenizerIdentity
 from tootsie.tokenize.ledger import ShardEntry
+from tootsie.tokenize.origin import Origin
 from tootsie.tokenize.shard_writer import shard_schema
 
 __all__ = ["REMEDY", "Batch", "Checking", "Piece", "ShardReader"]
@@ -102,6 +103,16 @@ class Batch:
           ArtefactError: it is not as it was written.
         """
         return self.column("url")[row].as_py() if "url" in self._columns.schema.names else None
+
+    def origin(self, row: int) -> Origin | None:
+        """Return which document of which source file a row of the batch is; ``None`` where it is not known.
+
+        Raises:
+          ArtefactError: it is not as it was written.
+        """
+        if "source_row" not in self._columns.schema.names:
+            return None
+        return Origin(self.column("source_file")[row].as_py(), self.column("source_row")[row].as_py())
 
     @functools.cached_property
     def loss_spans(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -316,8 +327,13 @@ class ShardReader:
             raise self._unreadable(error) from None
 
     def _check_schema(self, schema: pa.Schema) -> None:
-        loss_spans, urls = "loss_spans" in schema.names, "url" in schema.names
-        expected = shard_schema(self._identity, self.entry.path, loss_spans=loss_spans, urls=urls)
+        expected = shard_schema(
+            self._identity,
+            self.entry.path,
+            loss_spans="loss_spans" in schema.names,
+            urls="url" in schema.names,
+            origins="source_row" in schema.names,
+        )
         metadata = schema.metadata or {}
         for key, value in (expected.metadata or {}).items():
             found = metadata.get(key, b"").decode("utf-8", "replace")

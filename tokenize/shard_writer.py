@@ -36,7 +36,12 @@ def shard_path(number: int, count: int) -> str:
 
 
 def shard_schema(
-    identity: TokenizerIdentity, path: str, *, loss_spans: bool = False, urls: bool = False
+    identity: TokenizerIdentity,
+    path: str,
+    *,
+    loss_spans: bool = False,
+    urls: bool = False,
+    origins: bool = False,
 ) -> pa.Schema:
     """Return the schema of a shard.
 
@@ -45,6 +50,7 @@ def shard_schema(
       path: the shard's own path, kept in the metadata.
       loss_spans: whether the column ``loss_spans`` is there.
       urls: whether the column ``url`` is there.
+      origins: whether the columns ``source_file`` and ``source_row`` are there.
     """
     ids = pa.uint16() if identity.dtype == "uint16" else pa.uint32()
     fields = [
@@ -59,6 +65,9 @@ def shard_schema(
         fields.append(pa.field("loss_spans", pa.list_(pa.field("item", span, nullable=False)), nullable=True))
     if urls:
         fields.append(pa.field("url", pa.string(), nullable=True))
+    if origins:
+        fields.append(pa.field("source_file", pa.int32(), nullable=False))
+        fields.append(pa.field("source_row", pa.int64(), nullable=False))
     metadata = {"format": FORMAT, "shard": path, "tokenizer_fingerprint": identity.fingerprint}
     return pa.schema(fields, metadata=metadata)
 
@@ -73,6 +82,7 @@ class ShardWriter:
         self._dtype = np.dtype(identity.dtype)
         self._vocabulary_size = identity.vocabulary_size
         self._loss_spans, self._has_urls = "loss_spans" in schema.names, "url" in schema.names
+        self._has_origins = "source_row" in schema.names
         self.documents = 0
         self.tokens = 0
         self.bytes = 0
@@ -89,6 +99,7 @@ class ShardWriter:
         byte_length: int,
         loss_spans: Sequence[tuple[int, int]] | None = None,
         url: str | None = None,
+        origin: tuple[int, int] | None = None,
     ) -> None:
         """Add one document.
 
@@ -98,10 +109,12 @@ class ShardWriter:
           byte_length: UTF-8 bytes of its text.
           loss_spans: half-open ranges of tokens that carry loss; ``None`` means all.
           url: where it comes from, if that is known.
+          origin: number of its source file and row in it; see :class:`tootsie.tokenize.origin.Origin`.
         """
         assert len(ids) > 0, f"{document_id}: a document without tokens"
         assert loss_spans is None or self._loss_spans, "the schema has no loss_spans"
         assert url is None or self._has_urls, "the schema has no url"
+        assert (origin is not None) == self._has_origins, "an origin for every document, or for none"
         if self._ids and (self._batch_tokens + len(ids) > BATCH_TOKENS or len(self._ids) >= BATCH_DOCUMENTS):
             self.flush()
         self._ids.append(ids)
@@ -109,6 +122,8 @@ class ShardWriter:
         self._byte_lengths.append(byte_length)
         self._spans.append(loss_spans)
         self._urls.append(url)
+        if origin is not None:
+            self._origins.append(origin)
         self._batch_tokens += len(ids)
 
     def flush(self) -> None:
@@ -149,6 +164,9 @@ class ShardWriter:
             columns.append(pa.array(spans, self._schema.field("loss_spans").type))
         if self._has_urls:
             columns.append(pa.array(self._urls, pa.string()))
+        if self._has_origins:
+            origins = np.asarray(self._origins, np.int64)
+            columns += [pa.array(origins[:, 0].astype(np.int32)), pa.array(origins[:, 1])]
         self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
         self.batches.append((self._stream.size, len(self._ids), len(ids)))
         self._clear()
@@ -159,6 +177,7 @@ class ShardWriter:
         self._byte_lengths: list[int] = []
         self._spans: list[Sequence[tuple[int, int]] | None] = []
         self._urls: list[str | None] = []
+        self._origins: list[tuple[int, int]] = []
         self._batch_tokens = 0
 
 
@@ -241,7 +260,13 @@ class OpenShard:
 
 @contextlib.contextmanager
 def write_shard(
-    folder: str, path: str, identity: TokenizerIdentity, *, loss_spans: bool = False, urls: bool = False
+    folder: str,
+    path: str,
+    identity: TokenizerIdentity,
+    *,
+    loss_spans: bool = False,
+    urls: bool = False,
+    origins: bool = False,
 ) -> Iterator[OpenShard]:
     """Write a shard; it appears when the block ends without an exception.
 
@@ -257,8 +282,9 @@ def write_shard(
       identity: the tokenizer's.
       loss_spans: whether documents carry loss spans.
       urls: whether documents have URLs.
+      origins: whether documents have the number of a source file and a row.
     """
-    schema = shard_schema(identity, path, loss_spans=loss_spans, urls=urls)
+    schema = shard_schema(identity, path, loss_spans=loss_spans, urls=urls, origins=origins)
     with storage.atomic_write(storage.join(folder, path)) as stream:
         hashing = _Hashing(stream)
         with pa.ipc.new_file(pa.PythonFile(hashing, "w"), schema, options=_IPC_OPTIONS) as arrow:

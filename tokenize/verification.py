@@ -257,6 +257,7 @@ def _check_content(
             values, times = np.unique(found, return_counts=True)
             counts.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
         _check_loss_spans(shard, batch, lengths)
+        _check_origins(shard, batch, ledger)
         total_bytes += int(np.asarray(batch.columns.column("byte_length")).sum())
     if total_bytes != shard.entry.bytes:
         raise ArtefactError(
@@ -282,6 +283,21 @@ def _check_loss_spans(shard: ShardReader, batch: Batch, lengths: np.ndarray) -> 
             shard,
             batch.first_row + int(row[at]),
             f"the loss span {start[at]} to {end[at]} is not one of its tokens",
+        )
+
+
+def _check_origins(shard: ShardReader, batch: Batch, ledger: Ledger) -> None:
+    """Check that each document comes from a row that its source file has."""
+    if "source_row" not in batch.columns.schema.names:
+        return
+    rows = np.array([file.documents for source in ledger.sources for file in source.files], np.int64)
+    file, row = (np.asarray(batch.columns.column(name)) for name in ("source_file", "source_row"))
+    known = (file >= 0) & (file < len(rows))
+    wrong = ~known | (row < 0) | (row >= np.append(rows, 0)[np.where(known, file, len(rows))])
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise _fault(
+            shard, batch.first_row + at, f"the ledger lists no row {row[at]} of source file {file[at]}"
         )
 
 

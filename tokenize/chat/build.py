@@ -23,6 +23,7 @@ from tootsie.tokenize.chat.template import ChatTemplate, find_template
 from tootsie.tokenize.hold_out import check_fraction
 from tootsie.tokenize.job import Job, complete, refuse_other_build
 from tootsie.tokenize.ledger import EngineInfo, Source, SourceFile
+from tootsie.tokenize.origin import file_numbers
 from tootsie.tokenize.shard_writer import shard_path
 from tootsie.tokenize.sharding import cut, limited, shard_count
 from tootsie.tokenize.sources import DocumentFile
@@ -106,6 +107,7 @@ def plan_chat_jobs(inputs: Sequence[str], output: str, settings: ChatSettings) -
             ("validation", storage.join(output, "validation"), fraction),
         ]
     jobs = []
+    numbers = file_numbers([file.url for file in files])
     for split, folder, share in splits:
         shards = settings.shards
         if shards is not None and split == "validation":
@@ -136,6 +138,7 @@ def plan_chat_jobs(inputs: Sequence[str], output: str, settings: ChatSettings) -
                 folder=folder,
                 path=shard_path(number, len(runs)),
                 slices=run,
+                files=tuple(numbers[part.url] for part in run),
                 split=split,
                 fraction=fraction,
                 seed=settings.seed,

@@ -7,7 +7,6 @@ over is filled with EOS at the end of its last conversation, without loss.
 from __future__ import annotations
 
 import datetime
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -58,6 +57,8 @@ class ChatTask:
     """Of the shard, relative to it."""
     slices: tuple[Slice, ...]
     """The records to read."""
+    files: tuple[int, ...]
+    """Of each slice, the number of its file among those of the ledger."""
     split: Split
     fraction: float
     seed: int
@@ -82,6 +83,7 @@ class _Item:
 
     id: str
     encoded: EncodedConversation
+    origin: tuple[int, int]
 
     @property
     def tokens(self) -> int:
@@ -114,15 +116,24 @@ def build_chat_shard(task: ChatTask, reader: _Reader | None = None) -> str:
     read = 0
     dropped: Counter[str] = Counter()
     counters: Counter[str] = Counter()
-    with write_shard(task.folder, task.path, task.identity, loss_spans=True) as shard:
-        for record in itertools.chain.from_iterable(map(reader.read, task.slices)):
+    with write_shard(task.folder, task.path, task.identity, loss_spans=True, origins=True) as shard:
+        numbered = zip(task.slices, task.files, strict=True)
+        for record, origin in (
+            (record, (file, row))
+            for part, file in numbered
+            for row, record in enumerate(reader.read(part), start=part.first)
+        ):
             read += 1
             conversation = parse_conversation(record, record.source_file.rsplit("/", 1)[-1])
             if is_held_out(conversation.id, task.fraction, task.seed) != (task.split == "validation"):
                 dropped["other_split"] += 1
                 continue
             counters["lone_surrogates_replaced"] += conversation.surrogates
-            item = _Item(conversation.id, encoder.encode(_rendered(template, conversation, record)))
+            item = _Item(
+                conversation.id,
+                encoder.encode(_rendered(template, conversation, record)),
+                origin,
+            )
             reason = _reason(item, task, record, counters, encoder)
             if reason:
                 dropped[reason] += 1
@@ -216,4 +227,5 @@ def _write(writer: ShardWriter, row: Row[_Item], task: ChatTask, counters: Count
         ids = item.encoded.ids
         if number == len(row.items) and row.padding:
             ids = np.concatenate((ids, np.full(row.padding, task.identity.eos_id, np.uint32)))
-        writer.append(item.id, ids, item.encoded.byte_length, item.encoded.loss_spans)
+        encoded = item.encoded
+        writer.append(item.id, ids, encoded.byte_length, encoded.loss_spans, origin=item.origin)

@@ -25,6 +25,7 @@ from tootsie.tokenize.exchange.token_file import Format, TokenDocument, TokenFil
 from tootsie.tokenize.identity import TokenizerIdentity, dtype_of, require_same
 from tootsie.tokenize.job import Job, complete, refuse_other_build
 from tootsie.tokenize.ledger import EngineInfo, Source, SourceFile
+from tootsie.tokenize.origin import file_numbers
 from tootsie.tokenize.shard_build import Receipt, read_receipt, receipt_url
 from tootsie.tokenize.shard_writer import shard_path, write_shard
 from tootsie.tokenize.sharding import BYTES_PER_TOKEN, Slice, cut, shard_count
@@ -66,6 +67,8 @@ class ImportTask:
     folder: str
     path: str
     slices: tuple[Slice, ...]
+    files: tuple[int, ...]
+    """Of each slice, the number of its file among those of the ledger."""
     format: Format
     tokenizer: str
     add_bos: bool | None
@@ -145,11 +148,13 @@ def plan_import(inputs: Sequence[str], output: str, settings: ImportSettings) ->
         },
         code_version=code_version("tokenize"),
     )
+    numbers = file_numbers(list(sums))
     tasks = tuple(
         ImportTask(
             folder=output,
             path=shard_path(number, len(runs)),
             slices=run,
+            files=tuple(numbers[part.url] for part in run),
             format=settings.format,
             tokenizer=settings.tokenizer,
             add_bos=settings.add_bos,
@@ -204,8 +209,8 @@ def import_shard(task: ImportTask) -> str:
     read = 0
     counters: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
-    with write_shard(task.folder, task.path, task.identity, loss_spans=task.loss) as shard:
-        for part in task.slices:
+    with write_shard(task.folder, task.path, task.identity, loss_spans=task.loss, origins=True) as shard:
+        for part, number in zip(task.slices, task.files, strict=True):
             (file,) = find_files([part.url], task.format, task.dtype, task.split_at)
             name = part.url.rsplit("/", 1)[-1]
             for row, document in enumerate(file.documents(part.first, part.stop), start=part.first):
@@ -215,7 +220,13 @@ def import_shard(task: ImportTask) -> str:
                     dropped["no_tokens"] += 1
                     continue
                 ids, spans = _completed(ids, document, task, counters)
-                shard.writer.append(document.id or f"{name}:{row}", ids, vocabulary.byte_length(ids), spans)
+                shard.writer.append(
+                    document.id or f"{name}:{row}",
+                    ids,
+                    vocabulary.byte_length(ids),
+                    spans,
+                    origin=(number, row),
+                )
     assert shard.entry is not None
     accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(dropped))
     expected = sum(part.stop - part.first for part in task.slices)
