@@ -132,6 +132,9 @@ class BlockCache:
         for done in [self._pool.submit(work, item) for item in ranges]:
             done.result()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return BlockCache, (self.folder, self.limit)
+
     def _unwritable(self, error: OSError) -> UserError:
         return UserError(
             f"the block cache can't be written to ({error.strerror or error})",

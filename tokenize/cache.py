@@ -356,7 +356,7 @@ class TokenCache:
         return stop - start
 
     def __reduce__(self) -> tuple[object, ...]:
-        return TokenCache, (self.url, self.ledger, self.ledger_sha256, self._checking)
+        return TokenCache, (self.url, self.ledger, self.ledger_sha256, self._checking, self._blocks)
 
 
 def check_sizes(url: str, ledger: Ledger) -> None:

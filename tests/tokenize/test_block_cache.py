@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import pickle
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -226,6 +227,9 @@ def test_memory_file_systems_and_many_rows_at_once(local: Path, blocks: BlockCac
         assert np.array_equal(one.tokens, two.tokens)
         assert np.array_equal(one.segment_ids(), two.segment_ids())
         assert remote.verify().tokens == here.tokens
+        travelled = pickle.loads(pickle.dumps(remote))
+        assert travelled._blocks.folder == blocks.folder
+        assert same(travelled, here, [0])
     finally:
         memory.rm("/block-cache-test", recursive=True)
 
