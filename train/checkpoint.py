@@ -223,13 +223,16 @@ def first_difference(before: Any, now: Any, path: str = "") -> tuple[str, Any, A
 
 
 def restore(folder: str, step: int, like: Any) -> Any:
-    """Return the arrays of a checkpoint, in the structure of ``like`` (a tree of shapes and dtypes).
+    """Return the arrays of a checkpoint, in the structure of ``like``: a tree of shapes and dtypes, and of shardings where
+    they do not all lie on one device. It need not have been saved on the same devices.
 
     Raises:
       ArtefactError: the stored tree has other leaves, shapes or dtypes.
     """
     sharding = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
-    target = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), like)
+    target = jax.tree.map(
+        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=leaf.sharding or sharding), like
+    )
     url = storage.join(folder, str(step), "state")
     with _checkpointer() as checkpointer:
         stored = _leaves(checkpointer.metadata(_orbax_path(url)).item_metadata.tree)

@@ -10,7 +10,7 @@ from tootsie.train.architecture import Architecture
 from tootsie.train.collectives import SINGLE, Layout
 from tootsie.train.device_settings import DeviceSettings
 from tootsie.train.loss import BLOCK
-from tootsie.train.mesh import check_mesh, make_mesh, mesh_shape, slices_of
+from tootsie.train.mesh import TPU_TILE, check_mesh, make_mesh, mesh_shape, slices_of
 from tootsie.train.model import Execution, LayerLoop
 from tootsie.train.sharding import check_batch
 from tootsie.train.step import Split
@@ -53,9 +53,10 @@ def plan_computation(
     Raises:
       SpecError: a size does not divide, or the attention backend can't run.
     """
-    shape = mesh_shape(settings, len(devices), slices_of(devices), file)
-    check_mesh(shape, architecture, file)
     platform = devices[0].platform
+    tile = TPU_TILE if platform == "tpu" else 1
+    shape = mesh_shape(settings, len(devices), slices_of(devices), file, architecture.model_size, tile)
+    check_mesh(shape, architecture, file)
     backends = {}
     for rows, length in batches:
         check_batch(rows, shape, file)

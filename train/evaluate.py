@@ -21,9 +21,13 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import PartitionSpec
 
 from tootsie.datasets.errors import ArtefactError
 from tootsie.train.loss import cross_entropy
+from tootsie.train.mesh import ROW_AXES
+from tootsie.train.sharding import ROWS, partition_tree, place_whole, shape_of
+from tootsie.train.step import ONE_DEVICE, Split
 
 
 class HeldOut(NamedTuple):
@@ -100,23 +104,54 @@ def pack(
     return HeldOut(name, packed[0], packed[1], packed[2], count, total, byte_total)
 
 
-def make_evaluate(model: hk.Transformed, batch_size: int) -> Callable[[Any, HeldOut], Score]:
-    """Return the function from weights and a held-out set to its score; compiled for one shape ``[B, T]``."""
+def make_evaluate(
+    model: hk.Transformed, batch_size: int, split: Split = ONE_DEVICE
+) -> Callable[[Any, HeldOut], Score]:
+    """Return the function from weights and a held-out set to its score; compiled for one shape ``[B, T]``.
 
-    @jax.jit
-    def nats(params: Any, inputs: jax.Array, targets: jax.Array, segment_ids: jax.Array) -> jax.Array:
+    Args:
+      model: built with ``split.layout``.
+      batch_size: B; rounded up to what the devices share evenly.
+      split: devices. Each process feeds its own rows; all get the score.
+    """
+
+    def local(params: Any, inputs: jax.Array, targets: jax.Array, segment_ids: jax.Array) -> jax.Array:
         output = model.apply(params, inputs, segment_ids)
         hidden = output.hidden.reshape(-1, output.hidden.shape[-1])
         return cross_entropy(
-            hidden, output.head, targets.reshape(-1), segment_ids.reshape(-1) > 0, jnp.float32(0)
+            hidden,
+            output.head,
+            targets.reshape(-1),
+            segment_ids.reshape(-1) > 0,
+            jnp.float32(0),
+            split.loss_block,
+            split.layout,
         ).nll
+
+    mesh = split.mesh
+    if mesh is None:
+        nats = jax.jit(local)
+    else:
+        shares = shape_of(mesh).row_shards
+        batch_size = -(-batch_size // shares) * shares
+
+        @jax.jit
+        def nats(params: Any, *rows: jax.Array) -> jax.Array:
+            return jax.shard_map(
+                lambda params, *rows: jax.lax.psum(local(params, *rows), ROW_AXES),
+                mesh=mesh,
+                in_specs=(partition_tree(params, shape_of(mesh)), ROWS, ROWS, ROWS),
+                out_specs=PartitionSpec(),
+                check_vma=False,
+            )(params, *rows)
 
     def evaluate(params: Any, held_out: HeldOut) -> Score:
         total = 0.0  # float64: the sums of the batches are float32
         for start in range(0, len(held_out.inputs), batch_size):
             batch = [array[start : start + batch_size] for array in held_out[1:4]]
             padding = ((0, batch_size - len(batch[0])), (0, 0))
-            total += float(nats(params, *(np.pad(array, padding) for array in batch)))
+            padded = tuple(np.pad(array, padding) for array in batch)
+            total += float(nats(params, *place_whole(mesh, padded)))
         return Score(
             loss=total / held_out.tokens,
             bits_per_byte=total / math.log(2) / held_out.bytes,

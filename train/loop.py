@@ -21,16 +21,18 @@ from tootsie.datasets.errors import UserError
 from tootsie.train import checkpoint
 from tootsie.train.cadence import Duration, Progress, is_due
 from tootsie.train.checkpoint import CheckpointRecord
+from tootsie.train.devices import plan_computation
 from tootsie.train.evaluate import Score, make_evaluate
 from tootsie.train.export import SpecialTokens, write_export
 from tootsie.train.generate import make_generate, prompt_ids, until_end
 from tootsie.train.inputs import Inputs, bos_of
 from tootsie.train.metrics import Recorder
-from tootsie.train.model import Execution, LayerLoop, build
+from tootsie.train.model import build
 from tootsie.train.optimizer import StepSettings
 from tootsie.train.resolved import binding_of, resolve_config
 from tootsie.train.run_file import RunFile
-from tootsie.train.step import Rows, TrainingState, make_init, make_update
+from tootsie.train.sharding import place_whole
+from tootsie.train.step import Rows, TrainingState, make_init, make_update, state_shapes
 
 
 class TrainingStoppedError(UserError):
@@ -73,16 +75,27 @@ def train(
     folder = storage.join(run.out, "checkpoints")
 
     # What is computed: the model and the compiled functions.
-    model = build(architecture, Execution(run.compute_dtype.value, LayerLoop(run.layer_loop)))
+    computation = plan_computation(
+        run.devices,
+        architecture,
+        run.compute_dtype.value,
+        run.layer_loop,
+        [(phase.batch_size, plan.length_of(phase)) for phase in plan.phases],
+        jax.devices(),
+        tell,
+    )
+    split, mesh = computation.split, computation.split.mesh
+    model, whole = build(architecture, computation.execution), build(architecture, computation.whole)
     average = any(phase.settings.ema_beta is not None for phase in plan.phases)
-    init = make_init(model, average)
-    update = make_update(model, bos_of(plan.cache_tokenizer))
-    evaluate = make_evaluate(model, run.evaluation.batch_size)
-    shapes = jax.eval_shape(init, jax.random.key(run.seed))
-    generate = make_generate(model, run.samples.length.amount, run.samples.temperature)
+    init = make_init(whole, average, mesh)
+    update = make_update(model, bos_of(plan.cache_tokenizer), split)
+    evaluate = make_evaluate(model, run.evaluation.batch_size, split)
+    shapes = state_shapes(init, mesh)
+    generate = make_generate(whole, run.samples.length.amount, run.samples.temperature)
 
     # Where it begins: the newest good checkpoint of this very run, or step 0.
     config = resolve_config(run, plan, architecture, shapes.params)
+    config["attention"] = computation.execution.attention.value
     binding = binding_of(run, plan, architecture)
     found = checkpoint.newest_good(folder, tell)
     consumed = np.zeros(len(plan.datasets), np.int64)
@@ -175,7 +188,7 @@ def train(
         began = time.perf_counter()
         phase = plan.phase_of_step(step)
         settings = settings_of(plan, step)
-        rows = Rows(batch.tokens, batch.segment_ids, batch.loss_mask)
+        rows = place_whole(mesh, Rows(batch.tokens, batch.segment_ids, batch.loss_mask))
         state, metrics = update(state, rows, settings)
         before, now = now, progress_at(plan, step + 1)
         consumed += np.bincount(batch.dataset, minlength=len(names))

@@ -32,9 +32,9 @@ class MeshSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     replica: int | None = Field(default=None, gt=0)
-    """Copies of the model; absent = as many as there are slices, or as the other two leave devices for."""
+    """Copies of the model; absent = as many as the other two leave devices for."""
     fsdp: int | None = Field(default=None, gt=0)
-    """Devices that each copy is spread over; absent = all that are left."""
+    """Devices that each copy is spread over; absent = all of a slice, on a TPU as long as shards do not get too thin."""
     tensor: int = Field(default=1, gt=0)
     """Devices that share the computation of each layer."""
 
@@ -62,7 +62,18 @@ def slices_of(devices: Sequence[Any]) -> int:
     return len({getattr(device, "slice_index", None) or 0 for device in devices})
 
 
-def mesh_shape(settings: MeshSettings, devices: int, slices: int = 1, file: str | None = None) -> MeshShape:
+TPU_TILE = 16
+"""Rows of a tile of bfloat16 in a TPU's memory. Thinner shards are gathered by an all-reduce, at twice the traffic."""
+
+
+def mesh_shape(
+    settings: MeshSettings,
+    devices: int,
+    slices: int = 1,
+    file: str | None = None,
+    model_size: int = 0,
+    tile: int = 1,
+) -> MeshShape:
     """Return the sizes that ``settings`` mean on so many devices.
 
     Args:
@@ -70,13 +81,19 @@ def mesh_shape(settings: MeshSettings, devices: int, slices: int = 1, file: str 
       devices: in all slices together.
       slices: groups of devices with a fast network inside and a slow one between them.
       file: the run file, for messages.
+      model_size: D of the model, which ``fsdp`` divides.
+      tile: rows that a shard should have at least; where ``fsdp`` follows from the devices, it leaves as many if it can.
 
     Raises:
       SpecError: the sizes do not multiply to the devices, or a slice would not hold whole parts of copies.
     """
     replica, fsdp, tensor = settings.replica, settings.fsdp, settings.tensor
+    if replica is None and fsdp is None:
+        most = max(1, devices // slices // tensor)
+        thick = [size for size in range(1, most + 1) if most % size == 0 and model_size % (size * tile) == 0]
+        fsdp = max(thick, default=most)
     if replica is None:
-        replica = slices if fsdp is None else max(1, devices // (fsdp * tensor))
+        replica = max(1, devices // (fsdp * tensor))
     if fsdp is None:
         fsdp = max(1, devices // (replica * tensor))
     shape = MeshShape(replica, fsdp, tensor)

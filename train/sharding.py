@@ -159,5 +159,14 @@ def place_rows(mesh: Mesh, batch_size: int, rows: Any) -> Any:
     )
 
 
+def place_whole(mesh: Mesh | None, rows: Any) -> Any:
+    """Make global arrays from rows that every process has in whole; without a mesh they stay as they are."""
+    if mesh is None:
+        return rows
+    size = len(jax.tree.leaves(rows)[0])
+    own = own_rows(mesh, size)
+    return place_rows(mesh, size, jax.tree.map(lambda array: array[own], rows))
+
+
 def _is_spec(node: Any) -> bool:
     return isinstance(node, PartitionSpec)

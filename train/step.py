@@ -97,6 +97,20 @@ def make_init(
     return jax.jit(init, out_shardings=shardings(shapes, mesh))
 
 
+def state_shapes(
+    init: Callable[[jax.Array], TrainingState], mesh: Mesh | None = None
+) -> TrainingState:
+    """Return shape, dtype and, on a mesh, sharding of each leaf of the state, without computing any."""
+    shapes = jax.eval_shape(init, jax.random.key(0))
+    if mesh is None:
+        return shapes
+    return jax.tree.map(
+        lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
+        shapes,
+        shardings(shapes, mesh),
+    )
+
+
 def make_update(
     model: hk.Transformed, bos_id: int | None, split: Split = ONE_DEVICE
 ) -> Callable[[TrainingState, Rows, StepSettings], tuple[TrainingState, StepMetrics]]:

@@ -16,12 +16,12 @@ import numpy as np
 
 from tootsie.train.architecture import Architecture
 from tootsie.train.collectives import Layout
-from tootsie.train.mesh import MeshShape, make_mesh
+from tootsie.train.mesh import MeshShape, join_hosts, make_mesh
 from tootsie.train.model import Execution, LayerLoop, build
 from tootsie.train.optimizer import StepSettings
 from tootsie.train.remat import Remat
 from tootsie.train.rope import Rope
-from tootsie.train.sharding import place_rows
+from tootsie.train.sharding import own_rows, place_rows
 from tootsie.train.step import Rows, Split, make_gradient, make_init, make_update
 
 SMALL = Architecture(
@@ -59,16 +59,22 @@ def run(case: str) -> dict[str, Any]:
     state = make_init(build(architecture, execution._replace(layout=Layout())), True, mesh)(jax.random.key(0))
 
     def batch(step: int) -> Rows:
-        return rows(step) if mesh is None else place_rows(mesh, 8, rows(step))
+        if mesh is None:
+            return rows(step)
+        own = own_rows(mesh, 8)  # all that this process would read
+        return place_rows(mesh, 8, Rows(*(array[own] for array in rows(step))))
 
-    gradient, _, _ = jax.jit(make_gradient(model, None, split))(state.params, batch(0), np.float32(0.02))
-    gradient = {"/".join(map(str, k)): np.asarray(v).ravel().tolist()[::7] for k, v in flat(gradient)}
+    gradient = {}
+    if jax.process_count() == 1:
+        whole, _, _ = jax.jit(make_gradient(model, None, split))(state.params, batch(0), np.float32(0.02))
+        gradient = {"/".join(map(str, k)): np.asarray(v).ravel().tolist()[::7] for k, v in flat(whole)}
     parts = {"/".join(map(str, k)): list(v.sharding.shard_shape(v.shape)) for k, v in flat(state.params)}
     update, losses = make_update(model, None, split), []
     for step in range(3):
         state, metrics = update(state, batch(step), SETTINGS)
-        losses.append([float(value) for value in metrics])
-    return {"gradient": gradient, "metrics": losses, "parts": parts}
+        losses.append([float(value) for value in metrics[:5]])
+    own = None if mesh is None else own_rows(mesh, 8)
+    return {"gradient": gradient, "metrics": losses, "parts": parts, "rows": own and [own.start, own.stop]}
 
 
 def flat(params: Any) -> list[tuple[tuple[str, str], Any]]:
@@ -76,4 +82,5 @@ def flat(params: Any) -> list[tuple[tuple[str, str], Any]]:
 
 
 if __name__ == "__main__":
+    join_hosts()
     print(json.dumps({case: run(case) for case in sys.argv[1:]}))

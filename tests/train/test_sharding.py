@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,18 @@ import pytest
 
 from tootsie.datasets.errors import SpecError
 from tootsie.train.architecture import PRESETS, Architecture
+from tootsie.train.loop import train
 from tootsie.train.mesh import MeshSettings, MeshShape, check_mesh, mesh_shape
+from tootsie.train.metrics import read_lines
 from tootsie.train.model import Execution, LayerLoop, build
 from tootsie.train.sharding import partition, partition_tree, replicated_leaves, shard_shape
 from tootsie.train.step import make_init, microbatches
 
+FOUR_DEVICES = {
+    **os.environ,
+    "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
+    "JAX_PLATFORMS": "cpu",
+}
 ONE = "1.1.1.0.unrolled.none.untied"
 CASES = [
     ONE,
@@ -37,14 +46,9 @@ CASES = [
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """What each case computed, in one process with four devices."""
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
-        "JAX_PLATFORMS": "cpu",
-    }
     script = Path(__file__).with_name("mesh_cases.py")
     done = subprocess.run(
-        [sys.executable, str(script), *CASES], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, str(script), *CASES], env=FOUR_DEVICES, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
@@ -103,6 +107,9 @@ def test_the_mesh_follows_from_the_devices_where_it_is_not_written() -> None:
     assert mesh_shape(MeshSettings(), 512, slices=2) == (2, 256, 1)
     assert mesh_shape(MeshSettings(tensor=4), 512, slices=2) == (2, 64, 4)
     assert mesh_shape(MeshSettings(fsdp=64), 512, slices=2) == (8, 64, 1)
+    assert mesh_shape(MeshSettings(), 1024, model_size=4096, tile=16) == (4, 256, 1)
+    assert mesh_shape(MeshSettings(), 512, slices=2, model_size=4096, tile=16) == (2, 256, 1)
+    assert mesh_shape(MeshSettings(fsdp=1024), 1024, model_size=4096, tile=16) == (1, 1024, 1)
     with pytest.raises(SpecError, match="the mesh needs 6 devices, there are 8"):
         mesh_shape(MeshSettings(replica=2, fsdp=3), 8)
     with pytest.raises(SpecError, match="must not be spread over two"):
@@ -118,3 +125,65 @@ def test_heads_that_a_tensor_axis_cannot_share_are_named(tiny: Architecture) -> 
 def test_rows_are_divided_into_the_fewest_equal_parts() -> None:
     assert [microbatches(12, limit) for limit in (None, 12, 5, 4, 1)] == [1, 1, 3, 3, 12]
     assert microbatches(7, 3) == 7
+
+
+@pytest.mark.parametrize("case", ["1.4.1.1.unrolled.none.untied"])
+def test_two_hosts_read_their_own_rows_and_compute_what_one_does(found: dict[str, Any], case: str) -> None:
+    script = Path(__file__).with_name("mesh_cases.py")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    hosts = []
+    for index in range(2):
+        environment = {
+            **FOUR_DEVICES,
+            "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+            "JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{port}",
+            "JAX_NUM_PROCESSES": "2",
+            "JAX_PROCESS_ID": str(index),
+        }
+        command = [sys.executable, str(script), case]
+        hosts.append(
+            subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+        )
+    ended = [host.communicate() for host in hosts]
+    assert [host.returncode for host in hosts] == [0, 0], [stderr[-2000:] for _, stderr in ended]
+    results = [json.loads(stdout.splitlines()[-1])[case] for stdout, _ in ended]
+    assert [result["rows"] for result in results] == [[0, 4], [4, 8]]
+    assert results[0]["metrics"] == results[1]["metrics"]
+    np.testing.assert_allclose(results[0]["metrics"], found[ONE]["metrics"], rtol=2e-6)
+
+
+def test_a_run_may_change_its_mesh_between_two_checkpoints(
+    tmp_path: Path, inputs: Any, run_file: Callable[..., Any]
+) -> None:
+    """Begun on fsdp 4 and ended on 2 × 2: the same rows, and the same losses but for rounding, as on one device."""
+    script = Path(__file__).with_name("mesh_run.py")
+    out, alone = tmp_path / "mesh", tmp_path / "alone"
+    said = []
+    for limit, devices in ((6, {"rows_per_device": 1}), (0, {"fsdp": 2, "tensor": 2, "remat": "block"})):
+        done = subprocess.run(
+            [sys.executable, str(script), str(out), str(limit), json.dumps(devices)],
+            env=FOUR_DEVICES,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        said.append(done.stdout)
+    assert "4 devices: 1 replica × 4 fsdp × 1 tensor" in said[0]
+    assert "attention: xla" in said[0]
+    assert '"resumed_from": 6' in said[1]
+    train(run_file(alone), inputs, lambda line: None)
+    found, wanted = (read_lines(str(folder / "metrics.jsonl")) for folder in (out, alone))
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.keys() == other.keys()
+        for key, value in other.items():
+            if isinstance(value, float):
+                assert one[key] == pytest.approx(value, rel=1e-4), (key, other["step"])
+            else:
+                assert one[key] == value
+    assert json.loads((out / "config.json").read_text())["attention"] == "xla"
