@@ -7,7 +7,7 @@ documents that those went for are compared with it, which makes another round. N
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from tootsie.curate.deduplication.proposal import PAIR
 
+BLOCK = 1 << 16
+"""Pairs that are made Python's numbers at a time."""
+REJECTED = (("small", "<u8"), ("large", "<u8"), ("containment", "<f8"))
 MAX_ROUNDS = 8
 """Rounds of comparisons; documents still undecided then are kept."""
 
@@ -38,8 +41,8 @@ class Decision:
 
     removed: dict[int, Verdict]
     """By number."""
-    rejected: list[tuple[int, int, float]]
-    """Pairs that were proposed and did not pass: small, large, containment."""
+    rejected: NDArray[Any]
+    """Pairs that were proposed and did not pass (:data:`REJECTED`), ordered."""
     clusters: dict[int, int]
     """Cluster of each document that is in one: the smallest number of its members."""
     proposed_groups: dict[int, int]
@@ -65,34 +68,49 @@ def decide(
     """
     passed: dict[int, list[tuple[bool, float, int]]] = {}
     length: dict[int, tuple[int, int]] = {}
-    rejected: list[tuple[int, int, float]] = []
-    together: list[tuple[int, int]] = []
     for small, large, words, characters in exact.tolist():
         passed.setdefault(small, []).append((True, 1.0, large))
         length[small] = (words, characters)
-        together.append((small, large))
+    rejected = [np.empty(0, list(REJECTED))]
+    together = [exact]
     removed: dict[int, Verdict] = {}
     seen: set[tuple[int, int]] = set()
     pairs = near
     for _ in range(MAX_ROUNDS):
+        shares = compare(pairs)
+        passes = shares >= threshold
         for (small, large, words, characters), found in zip(
-            pairs.tolist(), compare(pairs).tolist(), strict=True
+            pairs[passes].tolist(), shares[passes].tolist(), strict=True
         ):
-            seen.add((small, large))
+            passed.setdefault(small, []).append((False, found, large))
             length[small] = (words, characters)
-            if found >= threshold:
-                passed.setdefault(small, []).append((False, found, large))
-            else:
-                rejected.append((small, large, found))
-            if found >= cluster_threshold:
-                together.append((small, large))
+        refused = np.empty(int((~passes).sum()), list(REJECTED))
+        refused["small"], refused["large"] = pairs["small"][~passes], pairs["large"][~passes]
+        refused["containment"] = shares[~passes]
+        rejected.append(refused)
+        # Only documents that have passed with another one are looked at again.
+        again = np.isin(refused["small"], np.fromiter(passed, np.uint64, len(passed)))
+        seen.update(zip(refused["small"][again].tolist(), refused["large"][again].tolist(), strict=True))
+        together.append(pairs[shares >= cluster_threshold])
         removed = _removed(passed, length)
         pairs = _next_pairs(passed, removed, length, seen)
         if not len(pairs):
             break
     assert all(verdict.kept not in removed for verdict in removed.values())
-    proposed = [(row[0], row[1]) for row in [*exact.tolist(), *near.tolist()]]
-    return Decision(removed, sorted(rejected), components(together), components(proposed))
+    found_not = np.concatenate(rejected)
+    return Decision(
+        removed,
+        found_not[np.lexsort((found_not["large"], found_not["small"]))],
+        components(_edges(together)),
+        components(_edges([exact, near])),
+    )
+
+
+def _edges(parts: Iterable[NDArray[Any]]) -> Iterator[tuple[int, int]]:
+    for pairs in parts:
+        for start in range(0, len(pairs), BLOCK):
+            block = pairs[start : start + BLOCK]
+            yield from zip(block["small"].tolist(), block["large"].tolist(), strict=True)
 
 
 def _removed(

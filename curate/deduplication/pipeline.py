@@ -17,8 +17,8 @@ from tootsie.curate.cleaning_run import CleaningRun
 from tootsie.curate.corpus import EXCERPT, Dropped, Kept, Outcome
 from tootsie.curate.deduplication.boilerplate import find_boilerplate
 from tootsie.curate.deduplication.compared_text import without_boilerplate
-from tootsie.curate.deduplication.decision import Decision, Verdict, decide
-from tootsie.curate.deduplication.proposal import KIND, BoilerplateFile, Signer, propose
+from tootsie.curate.deduplication.decision import BLOCK, Decision, Verdict, decide
+from tootsie.curate.deduplication.proposal import KIND, BoilerplateFile, Signer, propose, unique_pairs
 from tootsie.curate.deduplication.settings import Boilerplate, DeduplicationSettings
 from tootsie.curate.deduplication.verification import compare, extract, read_names
 from tootsie.datasets import storage
@@ -129,7 +129,7 @@ def deduplicate(
         boilerplate = BoilerplateFile(url)
     shuffle = Shuffle(run.folder, "signatures", KIND, Signer(settings, boilerplate), propose, buckets)
     found = run_shuffle(shuffle, run.files, options)
-    exact, near = np.unique(found["exact"]), np.unique(found["near"])
+    exact, near = unique_pairs(found["exact"]), unique_pairs(found["near"])
     decision = _decide(run, settings, boilerplate, exact, near, options)
     names = read_names(run)
     report = _report(run, settings, decision, lines, exact, near, int(found["crowded"].sum()))
@@ -210,8 +210,9 @@ def _evidence(
             verdict.containment,
             settings.ngram,
         )
-    for small, large, found in decision.rejected:
-        yield _row(names, small, large, "refused", "near", found, settings.ngram)
+    for start in range(0, len(decision.rejected), BLOCK):
+        for small, large, found in decision.rejected[start : start + BLOCK].tolist():
+            yield _row(names, small, large, "refused", "near", found, settings.ngram)
 
 
 def _groups(decision: Decision, names: dict[int, tuple[str, str]]) -> Iterator[dict[str, Any]]:

@@ -167,9 +167,16 @@ def propose(records: Records) -> Mapping[str, NDArray[Any]]:
     empty = np.empty(0, list(PAIR))
     return {
         "exact": np.concatenate([empty, *pairs]),
-        "near": np.unique(np.concatenate([empty, *near])),
+        "near": unique_pairs(np.concatenate([empty, *near])),
         "crowded": np.array([crowded]),
     }
+
+
+def unique_pairs(pairs: Records) -> Records:
+    """Return each pair once, ordered by the small document, then by the large one."""
+    pairs = pairs[np.lexsort((pairs["large"], pairs["small"]))]
+    same = (pairs["small"][1:] == pairs["small"][:-1]) & (pairs["large"][1:] == pairs["large"][:-1])
+    return pairs[np.concatenate([np.ones(min(1, len(pairs)), bool), ~same])]
 
 
 def _by_rank(records: Records, *first: NDArray[Any]) -> NDArray[np.int64]:

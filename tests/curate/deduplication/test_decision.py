@@ -30,7 +30,7 @@ def test_a_chain_of_likenesses_removes_only_what_is_in_a_kept_one() -> None:
     found = run([(2, 1), (3, 2)], {(2, 1): 0.9, (3, 2): 0.9, (3, 1): 0.6}, threshold=0.8)
     assert set(found.removed) == {2}
     assert found.removed[2].kept == 1
-    assert (3, 1, 0.6) in found.rejected
+    assert (3, 1, 0.6) in found.rejected.tolist()
 
 
 def test_one_whose_container_goes_is_compared_with_what_that_went_for() -> None:

@@ -6,6 +6,9 @@ import json
 import random
 import re
 
+from tootsie.curate import cleaning_run
+from tootsie.curate.deduplication import pipeline
+
 from .conftest import documents_of, rows_of
 
 WORDS = [
@@ -189,3 +192,42 @@ def test_clusters_name_what_no_split_may_divide(curate, write) -> None:
     documents = documents_of(curate("dedup", folder / "*.jsonl").folder)
     assert documents["a"]["metadata"]["duplicate_cluster"] == documents["b"]["metadata"]["duplicate_cluster"]
     assert "duplicate_cluster" not in documents["c"]["metadata"]
+
+
+def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(curate, planted, write, monkeypatch) -> None:
+    folder = write("in", [one.record() for one in planted.planted_corpus(2, seed=4)], files=3)
+    whole = curate("dedup", folder / "*.jsonl", out="whole")
+    assert whole.code == 0
+    for module, name in (
+        (pipeline, "find_boilerplate"),
+        (pipeline, "run_shuffle"),
+        (pipeline, "compare"),
+        (cleaning_run, "run_tasks"),
+        (cleaning_run, "write_card"),
+    ):
+        step = getattr(module, name)
+
+        def stop_after(*arguments: object, step=step, **options: object) -> None:
+            step(*arguments, **options)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, stop_after)
+            stopped = curate("dedup", folder / "*.jsonl", out="stopped")
+        assert stopped.code not in (0, 2)
+        assert not (stopped.folder / "deduplication.json").exists()
+    again = curate("dedup", folder / "*.jsonl", out="stopped")
+    assert again.code == 0
+    assert again.bytes == whole.bytes
+
+
+def test_an_unfinished_run_with_other_settings_is_refused(curate, write) -> None:
+    folder = write("in", [record(str(number), article(number // 5)) for number in range(20)])
+    assert curate("dedup", folder / "*.jsonl").code == 2
+    other = curate("dedup", folder / "*.jsonl", "--ngram=4", "--max-removed=1")
+    assert other.code == 2
+    assert "--overwrite" in other.stderr
+    assert curate("dedup", folder / "*.jsonl", "--ngram=4", "--max-removed=1", "--overwrite").code == 0
+    finished = curate("dedup", folder / "*.jsonl", "--ngram=3", "--max-removed=1")
+    assert finished.code == 2
+    assert "--ngram" in finished.stderr
