@@ -87,6 +87,18 @@ PRESETS: dict[str, Architecture] = {
     # 8,030,261,248 parameters, the model of the Marin run from Ocelot on.
     "llama3.1-8b": _LLAMA_8B,
     "tootsie-8b": _LLAMA_8B,
+    # 70.6 B, the sizes of Llama 3.1 70B.
+    "tootsie-70b": _LLAMA_8B.model_copy(
+        update={"model_size": 8192, "layers": 80, "heads": 64, "kv_heads": 8, "mlp_size": 28_672}
+    ),
+    # 32.5 B, the sizes of the Marin 32B before it was given normalised queries and keys.
+    "tootsie-32b": _LLAMA_8B.model_copy(
+        update={"model_size": 5120, "layers": 64, "heads": 40, "kv_heads": 8, "mlp_size": 27_648}
+    ),
+    # 24.1 B.
+    "tootsie-24b": _LLAMA_8B.model_copy(
+        update={"model_size": 6144, "layers": 56, "heads": 48, "kv_heads": 16, "mlp_size": 16_384}
+    ),
     # 1.24 B, the sizes of Llama 3.2 1B.
     "tootsie-1b": Architecture(
         vocabulary_size=128_256,

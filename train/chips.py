@@ -87,7 +87,13 @@ def describe(topology: str, slices: int) -> list[Any]:
             value=topology,
             remedy="Install it with: pip install 'tootsie[tpu]'",
         )
-    os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # there is no machine to ask
+    # There is no machine to ask, nothing to lock, and no host of a pod.
+    for variable, value in (
+        ("TPU_SKIP_MDS_QUERY", "1"),
+        ("ALLOW_MULTIPLE_LIBTPU_LOAD", "1"),
+        ("TPU_WORKER_HOSTNAMES", "localhost"),
+    ):
+        os.environ.setdefault(variable, value)
     extra = {"chip_config_name": _CHIP_CONFIGURATION[chip.name]} if chip.name in _CHIP_CONFIGURATION else {}
     try:
         found = topologies.get_topology_desc(topology, platform="tpu", num_slices=slices, **extra)

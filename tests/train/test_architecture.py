@@ -11,6 +11,7 @@ from tootsie.train.model import Execution, LayerLoop, build
 from tootsie.train.step import make_init, parameter_total
 
 NAMED = {"llama3.1-8b": 8e9, "tootsie-8b": 8e9, "tootsie-1b": 1.2e9, "tootsie-125m": 125e6}
+NAMED |= {"tootsie-24b": 24e9, "tootsie-32b": 32e9, "tootsie-70b": 70e9}
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -26,6 +27,7 @@ def test_the_formula_counts_the_real_tree(name: str, loop: LayerLoop) -> None:
 @pytest.mark.parametrize("name", NAMED)
 def test_a_name_with_a_number_means_it(name: str) -> None:
     assert parameter_count(PRESETS[name]) == pytest.approx(NAMED[name], rel=0.04)
+    assert {name for name in PRESETS if name[-2].isdigit()} == NAMED.keys()
 
 
 def test_llama_8b_has_the_published_number_of_parameters() -> None:
