@@ -117,6 +117,7 @@ def test_what_the_wheel_and_the_sdist_hold(distributions: Path) -> None:
     assert "curate/__init__.py" not in names
     for needed in (
         "tootsie/tokenize/vocabularies/tootsie-16k.tiktoken",
+        "tootsie/tokenize/chat/templates/llama3.jinja",
         "tootsie/mixtures/recipes/demo.yaml",
         "tootsie/datasets/sample/stackexchange/sampleoverflow.stackexchange.com.7z",
     ):

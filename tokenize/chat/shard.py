@@ -18,7 +18,7 @@ from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import InputError
 from tootsie.datasets.readers.reading import read_records
-from tootsie.datasets.readers.record import Record
+from tootsie.datasets.readers.record import Limits, Record
 from tootsie.tokenize.build_key import Split
 from tootsie.tokenize.chat.budget import ChatTemplateError
 from tootsie.tokenize.chat.conversation import Conversation, parse_conversation
@@ -32,6 +32,9 @@ from tootsie.tokenize.shard_build import Receipt, read_receipt, receipt_url
 from tootsie.tokenize.shard_writer import ShardWriter, write_shard
 from tootsie.tokenize.sharding import Slice
 from tootsie.tokenize.tokenizers import load_tokenizer
+
+CHAT_LIMITS = Limits(record_bytes=2**26)
+"""What a file of conversations may cost: a rendering may take 64 times the memory of its conversation."""
 
 
 class Overlong(StrEnum):
@@ -167,7 +170,7 @@ class _Reader:
 
     def read(self, part: Slice) -> Iterator[Record]:
         if part.url != self._url or part.first < self._number:
-            self._url, self._records, self._number = part.url, read_records(part.url), 0
+            self._url, self._records, self._number = part.url, read_records(part.url, CHAT_LIMITS), 0
         while self._number < part.stop:
             record = next(self._records, None)
             if record is None:
