@@ -9,8 +9,9 @@ from fractions import Fraction
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.block_shuffle import how
 from tootsie.mixtures.duration import Unit, parse_duration
-from tootsie.mixtures.measured import Measured, planned_shuffle
+from tootsie.mixtures.measured import Measured, measured_in_plan, planned_shuffle
 from tootsie.mixtures.order import Order
+from tootsie.mixtures.phase_part import whole_name
 from tootsie.mixtures.plan import Branch, Plan, PlanPhase
 from tootsie.mixtures.shares import add_owed
 from tootsie.mixtures.spec import Spec
@@ -26,9 +27,13 @@ def branch_step(at: str, base: Plan) -> int:
     """
     match = _END_OF.fullmatch(at.strip())
     if match is not None:
-        ends = {phase.name: phase.end_step for phase in base.phases}
+        # The end of a phase is that of the last of its parts; a part has a name too.
+        whole = {whole_name(phase.name): phase.end_step for phase in base.phases}
+        ends = whole | {phase.name: phase.end_step for phase in base.phases}
         if match["phase"] not in ends:
-            raise ValueError(f"the plan has no phase {match['phase']!r}; it has {', '.join(ends)}")
+            raise ValueError(
+                f"the plan has no phase {match['phase']!r}; it has {', '.join(list(whole)[:50])}"
+            )
         return ends[match["phase"]]
     duration = parse_duration(at)
     if duration.unit is Unit.EPOCHS:
@@ -101,15 +106,7 @@ def check_base(spec: Spec, source: YamlSource, base: Plan, measured: dict[str, M
     for dataset in base.datasets:
         known = measured.get(dataset.name)
         if known is None:
-            measured[dataset.name] = Measured(
-                url=dataset.cache,
-                identity=dataset.ledger_sha256,
-                tokens=dataset.tokens,
-                bytes=dataset.bytes,
-                documents=dataset.documents,
-                evidence=dataset.evidence,
-                tokenizer=base.tokenizer,
-            )
+            measured[dataset.name] = measured_in_plan(dataset, base.tokenizer)
         elif known.identity != dataset.ledger_sha256:
             raise source.error(
                 f"the dataset {dataset.name!r} is not the cache that the plan drew from "

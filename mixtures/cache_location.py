@@ -6,10 +6,13 @@ import os
 
 from tootsie.datasets import storage
 
+CARD = "card:"
+"""What stands before the name of a card, in place of a path, where there is no cache yet."""
+
 
 def is_absolute(path: str) -> bool:
     """Return whether a path is complete in itself."""
-    return "://" in path or path.startswith("/")
+    return "://" in path or path.startswith(("/", CARD))
 
 
 def _local(url: str) -> str | None:
@@ -20,6 +23,8 @@ def _local(url: str) -> str | None:
 
 def seen_from(url: str, cache: str) -> str:
     """Return a cache as seen from the folder of the file ``url``, if it is a relative path or lies below that folder."""
+    if cache.startswith(CARD):
+        return cache
     plan, local = _local(url), _local(cache)
     if local is None:
         return cache.removeprefix(url.rpartition("/")[0] + "/")

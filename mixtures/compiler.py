@@ -15,7 +15,7 @@ from tootsie.mixtures.branch import branch_record, branch_step, check_base, draw
 from tootsie.mixtures.changes import INHERITED, list_changes
 from tootsie.mixtures.duration import Duration, Unit
 from tootsie.mixtures.measured import Measured, check_caches, check_length, measure, plan_datasets
-from tootsie.mixtures.phase_part import part_name
+from tootsie.mixtures.phase_part import whole_name
 from tootsie.mixtures.plan import (
     FORMAT,
     FORMAT_OF_LENGTHS,
@@ -32,9 +32,9 @@ from tootsie.mixtures.settings import PhaseSettings
 from tootsie.mixtures.shares import add_owed, asked_shares, phase_sequences
 from tootsie.mixtures.spec import Spec
 from tootsie.mixtures.spec_file import load_spec
-from tootsie.mixtures.step_size import Reached, StepSize, batch_of, reached_by
+from tootsie.mixtures.step_size import Reached, StepSize, batch_of, reached_by, refuse_unsaid_batch
 from tootsie.mixtures.tape import Tape, TokensRead, tape_for
-from tootsie.mixtures.transition import ramp_parts
+from tootsie.mixtures.transition import Drawn, Part, transition_parts
 
 MAX_BRANCHES = 16
 """Specs that branch off one another."""
@@ -82,11 +82,11 @@ def _load_base(url: str, above: tuple[str, ...]) -> Plan:
     """Return the plan that a spec branches off: a compiled one, or one that is compiled from its own spec."""
     if not url.endswith((".yaml", ".yml")):
         return Plan.load(url)
-    if len(above) > MAX_BRANCHES:
+    if url in above or len(above) > MAX_BRANCHES:
         raise SpecError(
             "specs branch off one another in a circle, or too deeply",
             file=url,
-            value=" ← ".join(above[:4]),
+            value=" ← ".join((*above[:4], url)),
             remedy="Break the circle: let the first of them stand on its own",
         )
     return compile_in_full(url, above).plan
@@ -181,7 +181,8 @@ class _Compiler:
         self._reached = Reached()
         self._length = spec.sequence_length
         self._batch: Duration | None = None
-        self._mixture = ""
+        self._before = Drawn("", {})
+        self._base_size: StepSize | None = None
         self._drawn: dict[str, int] = {}
         self._first_part: dict[int, int] = {}
         self._steps: dict[int, int] = {}
@@ -206,18 +207,19 @@ class _Compiler:
                 str(error), ("branch", "at"), self.spec.branch.at, "Write 'end of PHASE' or '820000 steps'"
             ) from None
         self.phases = past(base, step)
-        self._mixture = self.phases[-1].mixture
-        self.asked.setdefault(self._mixture, dict(self.phases[-1].asked))
+        last = self.phases[-1]
+        self._before = Drawn(last.mixture, last.asked)
+        self._base_size = StepSize(last.batch_size, base.tape_of(last))
         self._drawn = drawn_by(base, step)
         self._owed = owed_after(base, self.phases, self._drawn)
-        self._reached, self._length = reached_by(base, self.phases), base.length_of(self.phases[-1])
+        self._reached, self._length = reached_by(base, self.phases), base.length_of(last)
         drawn = self._drawn.items()
         passes = {name: base.lengths.passes(name, self._reached.position, count) for name, count in drawn}
         self._read = TokensRead(self.tokens, passes)
         self.changes += [
             change for change in base.changes if change.phase in {phase.name for phase in self.phases}
         ]
-        names = {phase.name for phase in self.phases}
+        names = {whole_name(phase.name) for phase in self.phases}
         again = next((number for number, phase in enumerate(self.spec.phases) if phase.name in names), None)
         if again is not None:
             raise self.source.error(
@@ -230,21 +232,22 @@ class _Compiler:
 
     def add_phase(self, index: int) -> None:
         phase, before = self.spec.phases[index], self.phases[-1] if self.phases else None
-        mixture = phase.mixture or self._mixture
-        asked = self.asked[mixture]
+        draws = self._before if phase.mixture is None else Drawn(phase.mixture, self.asked[phase.mixture])
+        asked = draws.asked
         length_before, size = self._length, self._size(index, before, asked)
         steps, sequences = self._steps_of(index, size, asked)
-        ramp = self._ramp(index, mixture, size, steps)
-        ramped = sum(part_steps for _, _, _, part_steps in ramp)
+        ramp = self._ramp(index, draws, size, steps)
+        ramped = sum(part.steps for part in ramp)
         if ramp and steps > ramped:
             sequences = self._sequences(("phases", index), asked, (steps - ramped) * size.batch_size)
         settings = self._settings(index, before, steps, size)
-        for name, label, shares, part_steps in ramp:
-            drawn = self._sequences(("phases", index, "transition"), shares, part_steps * size.batch_size)
-            self._append(index, name, label, shares, part_steps, size, drawn, settings)
+        for part in ramp:
+            length = part.steps * size.batch_size
+            drawn = self._sequences(("phases", index, "transition"), part.drawn.asked, length)
+            self._append(index, part, size, drawn, settings)
         if steps > ramped:
-            self._append(index, phase.name, mixture, asked, steps - ramped, size, sequences, settings)
-        self._mixture = mixture
+            self._append(index, Part(phase.name, draws, steps - ramped), size, sequences, settings)
+        self._before = draws
         if before is not None:
             changes = list_changes(before, self.phases[-1], (length_before, size.length))
             if phase.transition is not None:
@@ -253,33 +256,33 @@ class _Compiler:
                 changes.append(Change(phase=phase.name, field="transition", before=None, after=over))
             self.changes += [change.model_copy(update={"phase": phase.name}) for change in changes]
 
-    def _size(self, index: int, before: PlanPhase | None, asked: dict[str, int]) -> StepSize:
+    def _size(self, index: int, before: PlanPhase | None, asked: Mapping[str, int]) -> StepSize:
         """Return what a step of a phase draws, and keep what the next phase inherits."""
         phase = self.spec.phases[index]
         at: Path = ("phases", index)
         self._length = phase.sequence_length or self._length
         if phase.sequence_length is not None or phase.mixture is not None:
-            check_length(asked, self.caches, self._length, at, self.source)
+            check_length(asked, self.caches, self._length, (*at, "sequence_length"), self.source)
         inherited = Fraction(before.batch_size if before else 0)
         if self._batch is not None:
             inherited = self._batch.amount / self._length
+        if self._base_size is not None:
+            refuse_unsaid_batch(phase, at, self.source, self._base_size, self._length)
         batch_size = batch_of(phase, at, self.source, inherited, self._length)
         if phase.batch is not None or phase.batch_size is not None:
-            self._batch = phase.batch
+            self._batch, self._base_size = phase.batch, None
         return StepSize(batch_size, tape_for(self._length, self.spec.span))
 
     def _append(
         self,
         index: int,
-        name: str,
-        mixture: str,
-        asked: dict[str, int],
-        steps: int,
+        part: Part,
         size: StepSize,
         sequences: dict[str, int],
         settings: PhaseSettings,
     ) -> None:
         """Add a phase of the plan: a phase of the spec, or a part of its ramp."""
+        name, steps, asked = part.name, part.steps, dict(part.drawn.asked)
         start, first_step, carried = self._reached.position, self._reached.step, self._drawn
         self._add_passes(index, size.tape, sequences)
         length = steps * size.batch_size
@@ -296,7 +299,7 @@ class _Compiler:
         self.phases.append(
             PlanPhase(
                 name=name,
-                mixture=mixture,
+                mixture=part.drawn.mixture,
                 start=start,
                 end=start + length,
                 first_step=first_step,
@@ -314,40 +317,28 @@ class _Compiler:
         self._owed = add_owed(self._owed, asked, length, sequences, size.length)
         self._reached = self._reached.after(steps, size)
 
-    def _ramp(
-        self, index: int, mixture: str, size: StepSize, steps: int
-    ) -> list[tuple[str, str, dict[str, int], int]]:
-        """Return the parts of a phase's transition: name, mixture, shares, steps."""
+    def _ramp(self, index: int, draws: Drawn, size: StepSize, steps: int) -> list[Part]:
+        """Return the parts of a phase's transition."""
         phase = self.spec.phases[index]
         self._first_part[index], self._steps[index] = len(self.phases), steps
         transition = phase.transition
         if transition is None:
             return []
         at: Path = ("phases", index, "transition")
-        over = math.ceil(size.steps(transition.over))
-        if over > steps:
-            raise self.source.error(
-                f"the transition ({over:,} steps) is longer than the phase ({steps:,} steps)",
-                (*at, "over"),
-                str(transition.over),
-                "Make it shorter, or the phase longer",
-            )
-        if transition.through is not None:
-            return [(f"{phase.name} (bridge)", transition.through, self.asked[transition.through], over)]
-        ramp = ramp_parts(transition, over, self.asked[self._mixture], self.asked[mixture])
-        return [
-            (
-                part_name(phase.name, number, len(ramp)),
-                f"{self._mixture} to {mixture}, {float(done):.1%}",
-                shares,
-                part_steps,
-            )
-            for number, (done, shares, part_steps) in enumerate(ramp, start=1)
-        ]
+        through = transition.through
+        bridge = None if through is None else Drawn(through, self.asked[through])
+        parts = transition_parts(
+            transition, phase.name, steps, size, self._before, draws, bridge, at, self.source
+        )
+        # A transition also draws what the phase itself does not.
+        drawn = {name: None for part in parts for name in part.drawn.asked}
+        instead = "Change the mixture at once ('transition' left out), or use"
+        check_length(drawn, self.caches, size.length, at, self.source, instead)
+        return parts
 
     # ----------------------------------------------------------------------------------------------- length
 
-    def _steps_of(self, index: int, size: StepSize, asked: dict[str, int]) -> tuple[int, dict[str, int]]:
+    def _steps_of(self, index: int, size: StepSize, asked: Mapping[str, int]) -> tuple[int, dict[str, int]]:
         """Return the whole steps of a phase, and the sequences that it draws."""
         phase, batch_size = self.spec.phases[index], size.batch_size
         absolute = phase.until is not None
@@ -396,7 +387,7 @@ class _Compiler:
         return steps, sequences
 
     def _epochs_left(
-        self, duration: Duration, at: Path, absolute: bool, tape: Tape, asked: dict[str, int]
+        self, duration: Duration, at: Path, absolute: bool, tape: Tape, asked: Mapping[str, int]
     ) -> Fraction:
         """Return the sequences of a dataset that may be drawn until it has been seen as often as a duration says."""
         name = duration.dataset
@@ -410,7 +401,7 @@ class _Compiler:
         seen = self._read.passes(name) if absolute else 0
         return (duration.amount - seen) * tape.rows(self.tokens[name])
 
-    def _sequences(self, at: Path, asked: dict[str, int], length: int) -> dict[str, int]:
+    def _sequences(self, at: Path, asked: Mapping[str, int], length: int) -> dict[str, int]:
         if length < len(asked):
             raise self.source.error(
                 f"the phase has {length} sequences, fewer than the {len(asked)} datasets that it draws from",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from tootsie.datasets.card import Card, Size, load_card
 from tootsie.datasets.errors import UserError
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.block_shuffle import BlockShuffle
+from tootsie.mixtures.cache_location import CARD
 from tootsie.mixtures.duration import Unit
 from tootsie.mixtures.plan import Evidence, PlanDataset
 from tootsie.mixtures.spec import Spec
@@ -89,15 +91,50 @@ def measured_card(card: Card, tokenizer: str, assumed: int | None = None) -> Mea
     )
     remark = None if exact else f"its size is not measured with {tokenizer}: {said}{whose}"
     return Measured(
-        url=f"card:{card.name}",
+        url=f"{CARD}{card.name}",
         identity=card.sha256,
         tokens=size.tokens or 0,
         bytes=size.bytes or 0,
         documents=size.documents or next((other.documents for other in card.measured if other.documents), 0),
         evidence=Evidence.MEASURED if exact else Evidence.CLAIMED,
         remark=remark,
-        tags=(card.kind.value, *card.tags),
+        tags=_tags(card),
     )
+
+
+def measured_in_plan(dataset: PlanDataset, tokenizer: TokenizerIdentity | None) -> Measured:
+    """Return a dataset of a plan as the compiler sees it.
+
+    The plan has its sizes. What else matters (tags, rows of conversations, manifests) is read from its ledger or its card, where
+    that is at hand and still the one that the plan was made from.
+    """
+    remark = None
+    if dataset.evidence is Evidence.CLAIMED:
+        remark = (
+            f"its size is not measured: {dataset.tokens:,} tokens, claimed where the plan before was compiled"
+        )
+    known = Measured(
+        url=dataset.cache,
+        identity=dataset.ledger_sha256,
+        tokens=dataset.tokens,
+        bytes=dataset.bytes,
+        documents=dataset.documents,
+        evidence=dataset.evidence,
+        tokenizer=tokenizer if dataset.evidence is Evidence.LEDGER else None,
+        remark=remark,
+    )
+    try:
+        if dataset.evidence is Evidence.LEDGER:
+            ledger, digest = load_ledger(dataset.cache)
+            return measured_cache(dataset.cache, ledger, digest) if digest == known.identity else known
+        card = load_card(dataset.cache.removeprefix(CARD))
+    except (UserError, OSError):
+        return known  # A plan can be gone on from where its data is not.
+    return dataclasses.replace(known, tags=_tags(card)) if card.sha256 == known.identity else known
+
+
+def _tags(card: Card) -> tuple[str, ...]:
+    return (card.kind.value, *card.tags)
 
 
 def measure(name: str, spec: Spec, source: YamlSource, folder: str) -> Measured:
@@ -208,7 +245,12 @@ def check_caches(spec: Spec, source: YamlSource, caches: Mapping[str, Measured])
 
 
 def check_length(
-    names: Iterable[str], caches: Mapping[str, Measured], length: int, at: Path, source: YamlSource
+    names: Iterable[str],
+    caches: Mapping[str, Measured],
+    length: int,
+    at: Path,
+    source: YamlSource,
+    instead: str = "Leave it out of the phase's mixture, or use",
 ) -> None:
     """Check that the datasets of a phase have a sequence of its length, which cuts through no row of supervised data.
 
@@ -216,8 +258,9 @@ def check_length(
       names: of the datasets.
       caches: by name.
       length: tokens in a sequence of the phase.
-      at: place of the phase.
+      at: place of what makes the phase draw from them at that length.
       source: where it stands in the file.
+      instead: what to do, ahead of the length to use.
 
     Raises:
       SpecError: one has none, or would be cut.
@@ -227,16 +270,16 @@ def check_length(
         if tokens < length:
             raise source.error(
                 f"the dataset {name!r} holds {tokens:,} tokens, less than one sequence of {length:,}",
-                (*at, "sequence_length"),
+                at,
                 length,
-                "Leave it out of the phase's mixture, or use shorter sequences",
+                f"{instead} shorter sequences",
             )
         if rows is not None and length % rows:
             raise source.error(
-                f"the conversations of {name!r} are packed into rows of {rows:,} tokens, which these sequences would cut",
-                (*at, "sequence_length"),
+                f"the conversations of {name!r} are packed into rows of {rows:,} tokens, which sequences of {length:,} would cut",
+                at,
                 length,
-                f"Use sequences of {rows:,} tokens or a multiple, or tokenize them with --row-tokens {length}",
+                f"{instead} sequences of {rows:,} tokens or a multiple, or tokenize them with --row-tokens {length}",
             )
 
 

@@ -330,7 +330,7 @@ class BranchSpec(_Section):
 
     plan: Annotated[str, Field(min_length=1)]
     """URL of its compiled plan, or of its spec; a relative path is relative to this spec."""
-    at: Annotated[str, Field(min_length=1)]
+    at: Annotated[str, Field(min_length=1, max_length=300)]
     """``end of PHASE``, or a position: ``820000 steps``, ``4.8T tokens``."""
 
 

@@ -102,3 +102,28 @@ def batch_of(phase: PhaseSpec, at: Path, source: YamlSource, inherited: int | Fr
             f"Write a whole number, at most {MAX_BATCH_SIZE:,}: for example 'batch: {least * length} tokens'",
         )
     return int(exact)
+
+
+def refuse_unsaid_batch(
+    phase: PhaseSpec, at: Path, source: YamlSource, before: StepSize, length: int
+) -> None:
+    """Refuse to inherit a batch from a plan at another sequence length: a plan does not say whether it was meant in tokens.
+
+    Args:
+      phase: of a spec that branches off the plan.
+      at: its place.
+      source: where it stands in the file.
+      before: a step of the plan, where it branches off.
+      length: tokens in a sequence of the phase.
+
+    Raises:
+      SpecError: the phase has another length and says no batch.
+    """
+    if phase.batch is None and phase.batch_size is None and length != before.length:
+        raise source.error(
+            f"the plan that this one branches off has a batch of {before.batch_size:,} sequences of {before.length:,} tokens; "
+            "with this length either its tokens or its sequences change",
+            (*at, "sequence_length"),
+            length,
+            f"Write 'batch: {before.tokens} tokens' or 'batch_size: {before.batch_size}'",
+        )

@@ -336,12 +336,30 @@ def test_later_lengths_leave_the_past_as_it_was(compiled: Compile) -> None:
     assert (difference.step, difference.reason) == (9, "sequences of 16 and of 32 tokens")
 
 
+def test_a_transition_draws_nothing_shorter_than_a_sequence(compiled: Compile) -> None:
+    """A ramp or a bridge draws what the phase itself does not: that too has a sequence of the new length."""
+    text = (
+        "name: run\nseed: 1\nsequence_length: 8\ndatasets: {a: {cache: a}, tiny: {cache: tiny}}\nmixtures:\n"
+        "  all: {groups: {all: {by: weight, datasets: {a: {weight: 9}, tiny: {weight: 1}}}}}\n"
+        "  one: {groups: {all: {datasets: [a]}}}\nphases:\n"
+        "  - {name: one, mixture: FIRST, for: 10 steps, batch_size: 10, learning_rate: 1e-3}\n"
+        "  - {name: two, mixture: one, for: 10 steps, sequence_length: 64, transition: {over: 5 stepsHOW}}\n"
+    )
+    for first, how in (("all", ""), ("one", ", through: all"), ("all", ", through: all")):
+        spec = text.replace("FIRST", first).replace("HOW", how)
+        with pytest.raises(
+            SpecError, match="transition: the dataset 'tiny' holds 40 tokens, less than one sequence of 64"
+        ):
+            compiled(spec, tiny=40)
+        assert compiled(spec, tiny=64).total_steps == 20
+
+
 def test_branching_within_a_phase_to_another_length(compiled: Compile, tmp_path: Path) -> None:
     base = compiled(spec_of([(9, 5, 8), (7, 9, 16)], 32), a=1600, b=900, c=800)
     base.save(str(tmp_path / "plan.json"))
     branch = (
         "name: side\nbranch: {plan: plan.json, at: AT}\nmixtures: {m: {groups: {all: {datasets: [a, b, c]}}}}\n"
-        "phases: [{name: dessert, mixture: m, for: 9 steps, sequence_length: 32}]\n"
+        "phases: [{name: dessert, mixture: m, for: 9 steps, sequence_length: 32, batch_size: 9}]\n"
     )
     for at, step in (("12 steps", 12), ("792 tokens", 12), ("end of p0", 9)):
         (tmp_path / "branch.yaml").write_text(branch.replace("AT", at))

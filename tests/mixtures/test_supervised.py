@@ -9,7 +9,7 @@ import pytest
 
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import ArtefactError, SpecError
-from tootsie.mixtures.compiler import compile_spec
+from tootsie.mixtures.compiler import compile_file, compile_spec
 from tootsie.mixtures.measured import measured_cache
 from tootsie.mixtures.sampler import Sampler
 from tootsie.mixtures.spec_file import parse_spec
@@ -108,3 +108,21 @@ def test_sequences_that_would_cut_conversations_are_refused(
     ):
         caches["chats"].window(0, length)
     caches["web"].window(0, length)
+
+
+def test_a_branch_cuts_no_rows_either(tmp_path: Path) -> None:
+    """Also of datasets that only the plan names, and where only the transition draws them."""
+    cache_of(tmp_path, "chats", [(ROW, [(4, 9)])] * 60, row_tokens=ROW)
+    cache_of(tmp_path, "web", [(16, None)] * 60)
+    text = SPEC.format(length=ROW)
+    (tmp_path / "spec.yaml").write_text(text)
+    compile_file(str(tmp_path / "spec.yaml")).save(str(tmp_path / "plan.json"))
+    side = "name: side\nbranch: {plan: plan.json, at: 4 steps}\n"
+    other = "mixtures: {web: {groups: {all: {datasets: [web]}}}}\n"
+    for phase in (
+        "{name: two, for: 4 steps, sequence_length: 24, batch_size: 4}",
+        "{name: two, mixture: web, for: 4 steps, sequence_length: 24, batch_size: 4, transition: {over: 2 steps}}",
+    ):
+        (tmp_path / "side.yaml").write_text(f"{side}{other}phases: [{phase}]\n")
+        with pytest.raises(SpecError, match="packed into rows of 16 tokens, which sequences of 24 would cut"):
+            compile_file(str(tmp_path / "side.yaml"))
