@@ -7,7 +7,7 @@ from typing import Any
 
 from tootsie.curate.markdownify.inlines import drop, is_empty, is_hidden
 from tootsie.curate.markdownify.listings import pre
-from tootsie.curate.markdownify.lists import LIST_TAGS, open_note
+from tootsie.curate.markdownify.lists import LIST_TAGS, end_paragraph, open_note
 from tootsie.curate.markdownify.options import References
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
 
@@ -31,7 +31,7 @@ def container(serializer: Serializer, node: Node, attributes: dict[str, Any]) ->
         serializer.flush()
     if "id" in attributes and node.tag == "aside" and serializer.footnotes.is_text(attributes["id"]):
         return open_note(serializer, attributes["id"])
-    return _flush
+    return end_paragraph
 
 
 def _open_box(serializer: Serializer) -> Leave:
@@ -49,15 +49,16 @@ def _is_folded(attributes: dict[str, Any]) -> bool:
     return "data-mw-section-id" in attributes
 
 
-def _flush(serializer: Serializer) -> None:
-    serializer.flush()
-
-
 def paragraph(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<p>``; it makes the list around it loose."""
-    if serializer.flow.kind == "item":
-        serializer.flow.loose = True
-    return container(serializer, node, attributes)
+    flow = serializer.flow
+    if flow.kind == "item":
+        flow.loose = True
+    if attributes:
+        return container(serializer, node, attributes)
+    if serializer.parts or flow.parts:
+        serializer.flush()
+    return end_paragraph
 
 
 def open_line(serializer: Serializer, finish: Any) -> Leave:
@@ -157,10 +158,10 @@ def quote(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
     """``<blockquote>``."""
     serializer.flush()
     if serializer.flow.in_cell or serializer.flow.kind == "line":
-        return _flush
+        return end_paragraph
     if serializer.flow.indent >= serializer.limits.max_indent:
         serializer.counters["blocks_flattened"] += 1
-        return _flush
+        return end_paragraph
     if serializer.options.exact and is_empty(node):
         serializer.counters["quotations"] += 1
         serializer.block(">")

@@ -13,6 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 from tootsie.curate.markdownify import nesting
 from tootsie.curate.markdownify.arxiv import ARXIV_CLASSES
 from tootsie.curate.markdownify.blocks import BLOCK_TAGS
+from tootsie.curate.markdownify.class_rules import ClassRules
 from tootsie.curate.markdownify.decoding import Decoded, decode
 from tootsie.curate.markdownify.equations import cut_mathml
 from tootsie.curate.markdownify.escaping import collapse, escape_text
@@ -38,14 +39,15 @@ from tootsie.datasets.errors import InputError
 
 TAGS: dict[str, Handler] = {**BLOCK_TAGS, **INLINE_TAGS, **MATH_TAGS, **TABLE_TAGS}
 TAGS_OF: dict[Profile, dict[str, Handler]] = {Profile.WIKIPEDIA: {**TAGS, **WIKIPEDIA_TAGS}}
-CLASSES: dict[Profile, dict[str, Handler]] = {
-    Profile.WEB: {**MATH_CLASSES, **MEDIAWIKI_MATH},
-    Profile.ARXIV: ARXIV_CLASSES,
-    Profile.WIKIPEDIA: {**MATH_CLASSES, **WIKIPEDIA_CLASSES},
-    Profile.STACKEXCHANGE: {**MATH_CLASSES, **STACKEXCHANGE_CLASSES},
+CLASSES = {
+    Profile.WEB: ClassRules({**MATH_CLASSES, **MEDIAWIKI_MATH}),
+    Profile.ARXIV: ClassRules(ARXIV_CLASSES),
+    Profile.WIKIPEDIA: ClassRules({**MATH_CLASSES, **WIKIPEDIA_CLASSES}),
+    Profile.STACKEXCHANGE: ClassRules({**MATH_CLASSES, **STACKEXCHANGE_CLASSES}),
 }
 _SITE_SUFFIX = re.compile(r"(?<!\s)\s+[-–—|]\s+(?:Wiki\w+|维基百科.*|Wikip\S+.*)$")
 _PAGE_TITLE_HOLDS = (Profile.WEB, Profile.WIKIPEDIA)
+_LARGE_BLOCK = 8 * 2**20
 DEFAULT_LIMITS = Limits()
 DEFAULT_STYLE = Style.of({})
 Engine = TypeVar("Engine", bound=Serializer)
@@ -185,6 +187,9 @@ def _hashable(value: Any) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _options(profile: str | Profile, options: frozenset[tuple[str, Any]]) -> Options:
+    # Once a large block was freed, glibc keeps what smaller ones leave: else each page would take the parser's memory from
+    # the system anew, which doubles the cost of a short one.
+    bytes(_LARGE_BLOCK)
     return Options.of(profile, **dict(options))
 
 
@@ -216,6 +221,8 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
     serializer.read_dollars(dollars)
     if dollars is not Dollars.NONE and ("$" in html or "\\" in html):
         serializer.counters["formulas_joined"] += join_split_formulas(root)
+    elif "&" not in html and "\u00a0" not in html:
+        serializer.rewrites = False
     serializer.walk(root)
     return (
         _page_title(parser) if serializer.options.profile in _PAGE_TITLE_HOLDS else None,

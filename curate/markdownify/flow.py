@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+_IN_LINE = frozenset(("item", "list", "quote", "line"))
+"""Flows that become one line where the flow around them does."""
+
 
 class Inline:
     """An open inline element."""
@@ -35,9 +38,7 @@ class Flow:
         """``page``, ``item``, ``list``, ``quote``, ``cell`` (of a GFM table), ``box`` (cell of an HTML table), ``line`` (heading,
         caption, term), ``table`` or ``note``."""
         self.parent = parent
-        self.in_cell: bool = kind == "cell" or (
-            parent is not None and parent.in_cell and kind in ("item", "list", "quote", "line")
-        )
+        self.in_cell: bool = kind == "cell" or (parent is not None and parent.in_cell and kind in _IN_LINE)
         """Whether all that is written here ends up in one line of a GFM table."""
         self.blocks: list[str] = []
         self.emphatic = False

@@ -12,6 +12,8 @@ from urllib.parse import unquote
 _PLACES = (
     ".footnotes li[id], .footnote li[id], [role='doc-endnotes'] li[id], aside.footnote[id], li.footnote[id]"
 )
+_LISTS = ".footnotes, .footnote, [role='doc-endnotes']"
+"""What there is wherever one of them is; far less to look for."""
 _ARROWS = "↩↑⏎^"
 
 
@@ -71,7 +73,7 @@ class Footnotes:
           href: a link within the page, ``#…``.
         """
         if self._targets is None:
-            nodes = root.css(_PLACES) if root is not None else []
+            nodes = root.css(_PLACES) if root is not None and root.css_first(_LISTS) is not None else []
             self._targets = frozenset(node.attributes.get("id") or "" for node in nodes) - {""}
         key = href[1:]
         if key not in self._targets and "%" in key:

@@ -15,6 +15,11 @@ _ENDS_ITSELF = re.compile(r"`{3,}|#{1,6}(?: |$)|___$")
 """Blocks that no paragraph continues."""
 
 
+def end_paragraph(serializer: Serializer) -> None:
+    """End the paragraph under way."""
+    serializer.flush()
+
+
 def list_block(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<ul>``, ``<ol>``, ``<menu>``, ``<dir>``."""
     if is_hidden(attributes):
@@ -23,7 +28,7 @@ def list_block(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
     serializer.flush()
     if serializer.flow.kind == "line" or serializer.flow.indent >= serializer.limits.max_indent:
         serializer.counters["blocks_flattened"] += 1
-        return Serializer.flush
+        return end_paragraph
     state: dict[str, Any] = {"ordered": node.tag == "ol", "items": [], "number": 1, "step": 1}
     if node.tag == "ol":
         start = _integer(attributes.get("start"), 1)
@@ -45,7 +50,7 @@ def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if flow.kind != "list":
         serializer.flush()
         if flow.kind == "line" or flow.indent >= serializer.limits.max_indent:
-            return Serializer.flush
+            return end_paragraph
         serializer.push("item")
         return _leave_orphan
     _adopt(serializer, flow)

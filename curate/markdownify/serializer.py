@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tootsie.curate.markdownify import emphasis, formulas
+from tootsie.curate.markdownify.class_rules import ClassRules
 from tootsie.curate.markdownify.escaping import collapse, escape_line_start, escape_suspect, is_suspect
 from tootsie.curate.markdownify.flow import Flow, Inline
 from tootsie.curate.markdownify.footnotes import Footnotes
@@ -28,6 +29,8 @@ PASS = object()
 HTML_SPACE = " \t\n\r\f"
 MAX_INLINES = 12
 """Inline elements in each other that are written: all of them again in each block that the outermost holds."""
+_JOINING = frozenset("]<&")
+"""What may mean something else together with what follows."""
 _CLOSING = re.compile(r" ?[.,)\]](?![\w.])")
 """Punctuation that never has a space before it (in French, the other signs have one)."""
 
@@ -41,7 +44,7 @@ class Serializer:
         self.options = options
         self.limits = limits
         self.tags = tags
-        self.classes = classes
+        self.classes = classes if isinstance(classes, ClassRules) else ClassRules(classes)
         self.counters: dict[str, int] = defaultdict(int)
         self.flow = Flow("page", None)
         self.parts = self.flow.parts
@@ -65,32 +68,29 @@ class Serializer:
         """The paragraph of affiliations that was set aside last."""
         self._dollars: Dollars | None = None
         self._nbsp = None if options.nbsp == "\u00a0" else options.nbsp
-        self._rewrites = True
-        """Whether the characters of the text may not be all prose as they are."""
+        self.rewrites = True
+        """Whether there may be formulas in the text, or no-break spaces that become something else."""
         self.read_dollars(options.dollars)
         self._exact = options.exact
         self.delimiters = "*_"
         """What emphasis is written with; the second where the first would be misread."""
         self.escapes_all = False
         """Whether :meth:`escape` sees every text, not only those with characters that may act."""
-        self._class_rules: dict[str, list[Handler]] = {}
-        """The rules of each value of ``class`` that occurred."""
 
     # -- the walk
 
     def walk(self, root: Node) -> None:
         """Convert all that lies below ``root`` (not ``root`` itself)."""
         # The hottest loop of all: each look at a node costs, and so does each call.
-        handler_of, known = self.tags.get, self._class_rules
-        text = self.characters if self._rewrites else self.prose
+        handler_of, rules_of = self.tags.get, self.classes.met.get
+        text = self.characters if self.rewrites else self.prose
         node = root.first_child
-        parents: list[Node] = []
-        leaves: list[Leave | None] = []
+        outer: list[tuple[Node, Leave | None]] = []
         while node is not None:
             content = node.text_content
             leave: Any
             if content is not None:
-                if not content.isspace() or content.strip(HTML_SPACE):
+                if not content.isspace() or (content != "\n" and content.strip(HTML_SPACE)):
                     text(content)
                 elif not self.space:
                     self.parts.append(" ")
@@ -99,9 +99,9 @@ class Serializer:
                 attributes = node.attributes
                 leave = PASS
                 if attributes and (names := attributes.get("class")):
-                    rules = known.get(names)
+                    rules = rules_of(names)
                     if rules is None:
-                        rules = self._rules_of(names)
+                        rules = self.classes.of(names)
                     for rule in rules:
                         leave = rule(self, node, attributes)
                         if leave is not PASS:
@@ -112,35 +112,27 @@ class Serializer:
                 if leave is not SKIP:
                     child = node.first_child
                     if child is not None:
-                        leaves.append(leave)
-                        parents.append(node)
+                        outer.append((node, leave))
                         node = child
                         continue
                     if leave is not None:
                         leave(self)
             following = node.next
             while following is None:
-                if not leaves:
+                if not outer:
                     return
-                node = parents.pop()
-                leave = leaves.pop()
+                node, leave = outer.pop()
                 if leave is not None:
                     leave(self)
                 following = node.next
             node = following
-
-    def _rules_of(self, names: str) -> list[Handler]:
-        """Return the rules of a value of ``class``, and remember them."""
-        rules = [self.classes[name] for name in names.split() if name in self.classes]
-        self._class_rules[names] = rules
-        return rules
 
     # -- inline content
 
     def read_dollars(self, dollars: Dollars) -> None:
         """Set how MathJax's delimiters in text are read."""
         self._dollars = None if dollars in (Dollars.NONE, Dollars.AUTO) else dollars
-        self._rewrites = self._dollars is not None or self._nbsp is not None
+        self.rewrites = self._dollars is not None or self._nbsp is not None
 
     def text(self, text: str | None) -> None:
         """Add a text node: white space collapsed, Markdown escaped, MathJax delimiters honoured."""
@@ -193,7 +185,7 @@ class Serializer:
                 return
         parts = self.parts
         if parts:
-            if parts[-1][-1] in "]<&":
+            if parts[-1][-1] in _JOINING:
                 self._separate(text[0])
         elif text[0] in ".,;:" and self.flow.blocks and self.flow.blocks[-1].endswith("$$"):
             text = self._punctuate(text)
@@ -233,7 +225,7 @@ class Serializer:
         """Add finished inline Markdown (code, an image, a footnote mark)."""
         if not markdown:
             return
-        if self.parts and self.parts[-1][-1] in "]<&":
+        if self.parts and self.parts[-1][-1] in _JOINING:
             self._separate(markdown[0])
         self.parts.append(markdown)
         self.space = False
@@ -311,12 +303,10 @@ class Serializer:
     ) -> Leave | None:
         """Open an inline element; ``None`` where one of the same kind is open already, unless the kind ``nests``."""
         inlines = self.flow.inlines
-        if len(inlines) >= MAX_INLINES:
+        if inlines and (
+            len(inlines) >= MAX_INLINES or (not nests and kind in [inline.kind for inline in inlines])
+        ):
             return None
-        if not nests:
-            for inline in inlines:
-                if inline.kind == kind:
-                    return None
         inline = Inline(kind, wrap)
         inlines.append(inline)
         self.parts = inline.parts
@@ -336,7 +326,7 @@ class Serializer:
 
     def _wrapped(self, inline: Inline) -> None:
         """Add an inline element that has ended; spaces and line breaks at its edges go outside."""
-        content = "".join(inline.parts)
+        content = inline.parts[0] if len(inline.parts) == 1 else "".join(inline.parts)
         inner = content.strip(" \n")
         if not inner:
             self._edge(content)
@@ -346,9 +336,10 @@ class Serializer:
             before, _, after = content.partition(inner)
             self._edge(before)
         marked = inline.wrap(self, inner)
-        if marked[0] == "[" and self.parts and self.parts[-1]:
+        parts = self.parts
+        if marked[0] == "[" and parts and parts[-1][-1:] in _JOINING:
             self._separate("[")
-        self.parts.append(marked)
+        parts.append(marked)
         if after:
             self._edge(after)
 
@@ -382,10 +373,11 @@ class Serializer:
                     inline.parts.clear()
             self.parts = flow.inlines[-1].parts
         self.space = True
-        if not flow.parts:
+        parts = flow.parts
+        if not parts:
             return
-        text = "".join(flow.parts).strip(" \n")
-        flow.parts.clear()
+        text = (parts[0] if len(parts) == 1 else "".join(parts)).strip(" \n")
+        parts.clear()
         if not text:
             return
         if flow.emphatic:
@@ -412,9 +404,7 @@ class Serializer:
 
     def push(self, kind: str, state: Any = None) -> Flow:
         """Open a flow; the paragraph of the outer flow is left as it is (flush first where it must end)."""
-        flow = Flow(kind, self.flow, state)
-        flow.loose = False
-        self.flow = flow
+        self.flow = flow = Flow(kind, self.flow, state)
         self.parts = flow.parts
         self.space = True
         return flow

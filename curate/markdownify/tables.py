@@ -26,6 +26,10 @@ _DOUBLE_BAR_ATTRIBUTES = ", ".join(
     f'[{name}*="\\\\|"]' for name in ("alttext", "alt", "data-entry", "data-latex", "data-mathml")
 )
 """Selects the elements whose TeX has ``\\|``."""
+_SPECIAL = "h1, h2, h3, h4, pre"
+"""Selects what decides how the tables around it are written."""
+_FEW = 64
+"""Tables of a page that are searched each on its own."""
 _CODE = frozenset(("code", "pre", "kbd", "samp", "tt"))
 _LINE_NUMBERS = frozenset(
     ("linenos", "lineno", "gutter", "lntd-numbers", "rouge-gutter", "line-numbers", "blob-num")
@@ -177,14 +181,41 @@ def _page_tables(serializer: Serializer) -> PageTables:
     known: PageTables | None = serializer.page_tables
     if known is None:
         root = serializer.root
-        known = PageTables(
-            nested=_tables_above(root.css("table table, .ltx_tabular .ltx_tabular")),
-            headings=_tables_above(root.css("table h1, table h2, table h3, table h4")),
-            code=_tables_above([node for node in root.css("table pre") if _has_lines(node)]),
+        outer, inner = _sorted_out(root.css("table"))
+        if "ltx_tabular" in serializer.source:
+            inner += root.css(".ltx_tabular .ltx_tabular")
+        if len(outer) <= _FEW:  # what is not in tables need not be looked at
+            content = [node for one in outer for node in one.css(_SPECIAL)]
+        else:
+            content = root.css(", ".join(f"table {name}" for name in _SPECIAL.split(", ")))
+        known = serializer.page_tables = PageTables(
+            nested=_tables_above(inner),
+            headings=_tables_above([node for node in content if node.tag != "pre"]),
+            code=_tables_above([node for node in content if node.tag == "pre" and _has_lines(node)]),
             double_bars=_tables_above(_double_bars(root)) if "\\|" in serializer.source else set(),
         )
-        serializer.page_tables = known
     return known
+
+
+def _sorted_out(tables: list[Node]) -> tuple[list[Node], list[Node]]:
+    """Return the tables that are in no other, and those that are."""
+    sorted_out: tuple[list[Node], list[Node]] = [], []
+    within: dict[int, bool] = {}
+    for table in tables:
+        path: list[int] = []
+        outer = table.parent
+        found = False
+        while outer is not None and not found:
+            key = outer.mem_id
+            if key in within:
+                found = within[key]
+                break
+            path.append(key)
+            found = outer.tag == "table"
+            outer = outer.parent
+        within.update(dict.fromkeys(path, found))
+        sorted_out[found].append(table)
+    return sorted_out
 
 
 def _has_lines(node: Node) -> bool:
@@ -270,12 +301,14 @@ def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     entry = Cell("", 1, 1, node.tag == "th", "")
     hidden = False
     if attributes:
-        entry.header = entry.header or "ltx_th" in (attributes.get("class") or "").split()
+        names = attributes.get("class") or ""
+        entry.header = entry.header or ("ltx_th" in names and "ltx_th" in names.split())
         entry.columns = _span(attributes.get("colspan"))
         entry.rows = _span(attributes.get("rowspan"), zero=MAX_SPAN)
         entry.align = _align(attributes)
         hidden = is_hidden(attributes)
-        serializer.counters["hidden_dropped"] += hidden
+        if hidden:
+            serializer.counters["hidden_dropped"] += 1
     serializer.push("box" if state.html else "cell")
 
     def leave(s: Serializer) -> None:
@@ -304,11 +337,15 @@ def _align(attributes: dict[str, Any]) -> str:
     align = (attributes.get("align") or "").lower()
     if align in ("left", "right", "center"):
         return align
-    style, classes = attributes.get("style"), attributes.get("class")
+    style, classes = attributes.get("style"), attributes.get("class") or ""
     match = _ALIGN.search(style) if style else None
-    if match is None and classes and "ltx_align_" in classes:
-        match = _LTX_ALIGN.search(classes)
-    return match.group(1).lower() if match else ""
+    if match is not None:
+        return match.group(1).lower()
+    found = classes.find("ltx_align_")
+    if found < 0:
+        return ""
+    match = _LTX_ALIGN.search(classes, found)
+    return match.group(1) if match else ""
 
 
 def _caption(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave:

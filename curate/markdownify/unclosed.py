@@ -62,7 +62,7 @@ def last_word(html: str) -> str | None:
             if html.startswith(("</script", "</style"), behind) or not html.endswith("-->", 0, end):
                 break
             start = html.rfind("<!--", 0, end)
-            if html.find("-->", start + 2, end) < end - 3:
+            if start < 0 or html.find("-->", start + 2, end) < end - 3:
                 break
         if start < last - _TAIL:
             return None
@@ -72,8 +72,14 @@ def last_word(html: str) -> str | None:
     before = html.rfind(">", first, end)
     words = html[max(before + 1, first) : end].rsplit(None, 1)
     # The usual cases, far faster than what follows: it stands after white space, or right after a tag.
-    after_tag = before >= 0 and html.rfind("<", first, before) > html.rfind(">", first, before)
-    if words and "&" not in words[-1] and (len(words) > 1 or after_tag):
+    if (
+        words
+        and "&" not in words[-1]
+        and (
+            len(words) > 1
+            or (before >= 0 and html.rfind("<", first, before) > html.rfind(">", first, before))
+        )
+    ):
         return words[-1]
     tail = html[first:end]
     if first and tail.find("<", 0, tail.find(">") + 1) < 0:  # begins within a tag

@@ -408,3 +408,14 @@ def test_hostile_pages_stay_cheap_with_hooks() -> None:
     assert All().convert("<ol>" + "<li>a" * 20_000).endswith("\n20000. a")
     with pytest.raises(InputError):
         All(limits=Limits(max_bytes=10)).convert("more than ten bytes")
+
+
+@pytest.mark.parametrize(
+    "html", ["<h1>t<ul><li>a <b>x</b></li></ul>c</h1>", "<h1>t<ul>a <b>x</b></ul>c</h1>"]
+)
+def test_what_a_hook_returns_stands_in_a_list_that_is_a_line(html: str) -> None:
+    class Bold(MarkdownConverter):
+        def convert_b(self, el: Any, text: str, parent_tags: Any) -> str:
+            return f"<{text}>"
+
+    assert Bold(heading_style="atx").convert(html) == "# t a <x> c"

@@ -1,0 +1,26 @@
+"""Which rules of a profile an element is under, by its classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_MAX_REMEMBERED = 1000
+"""Values of ``class`` that are remembered, and characters of the longest."""
+
+
+class ClassRules(dict[str, Callable[..., Any]]):
+    """The rules of a profile by class. Remembers those of each value of ``class``: pages of a kind share most."""
+
+    def __init__(self, rules: dict[str, Callable[..., Any]]) -> None:
+        super().__init__(rules)
+        self.met: dict[str, list[Callable[..., Any]]] = {}
+
+    def of(self, names: str) -> list[Callable[..., Any]]:
+        """Return the rules of a value of ``class``."""
+        rules = [self[name] for name in names.split() if name in self]
+        if len(names) < _MAX_REMEMBERED:
+            if len(self.met) >= _MAX_REMEMBERED:
+                self.met.clear()
+            self.met[names] = rules
+        return rules

@@ -1,0 +1,67 @@
+"""Which pages are looked at a second time because their end seems lost, and by which word that is told."""
+
+from __future__ import annotations
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from tootsie.curate.markdownify import convert
+from tootsie.curate.markdownify.class_rules import ClassRules
+from tootsie.curate.markdownify.unclosed import last_word, loses_its_end
+
+
+@pytest.mark.parametrize(
+    ("html", "word"),
+    [
+        ("<p>a b c</p>\n</body>\n</html>\n", "c"),
+        ("<p>a <b>b</b></p>", "b"),
+        ("<p>a<b>b</b></p>", "b"),
+        ("<p>x->a</p>", "x->a"),
+        ("<p>a b&amp;c</p>", "c"),
+        ("a", "a"),
+        ("<p>a</p><!-- b <c> d -->", "a"),
+        ("<p>a</p><!-- b --><!-- c > d --> </div>", "a"),
+        ("<p>a b -->", "-->"),
+        ("<script>if (a) b();\n//-->\n</script>", "//-->"),
+        ("<p>a</p>" + "<br>" * 1000, None),
+        ("<p>a</p>" + "<script src='" + "b" * 3000 + "'></script>", None),
+        (" \n" * 3000, None),
+        ("", None),
+    ],
+)
+def test_the_last_word_is_that_of_the_text(html: str, word: str | None) -> None:
+    assert last_word(html) == word
+
+
+@pytest.mark.parametrize(
+    ("html", "lost"),
+    [
+        ("<p>a</p><script>document.write('<script>b<\\/script>')</script>", False),
+        ("<p>a</p><title>'<title>'</title>", False),
+        ("<p>a</p><script>b = '<script>'; <p>c</p>", True),
+        ("<p>a</p><div hidden>b<script>'<script>'</script>", True),
+        ("<p>a</p><div hidden>b</div><script>'<script>'</script>", False),
+        ("<p>a</p><!-- b <c> d --></html>", False),
+        ("<p>a</p><!-- b <c> d </html>", True),
+    ],
+)
+def test_an_end_is_lost_to_what_does_not_end(html: str, lost: bool) -> None:
+    assert loses_its_end(html, LexborHTMLParser(html).root) is lost
+
+
+@pytest.mark.parametrize("end", ["<script>'<script>'</script>", "<!-- <d> -->", "<!-- d > e -->\n</html>"])
+def test_a_script_or_a_comment_behind_a_lost_end_does_not_keep_it_lost(end: str) -> None:
+    conversion = convert(f"<p>a</p><div hidden>b <p>c</p>{end}")
+    assert conversion.markdown == "a\n\nb\n\nc\n"
+    assert conversion.counters["ends_recovered"] == 1
+
+
+def test_rules_by_class_are_remembered_up_to_a_bound() -> None:
+    rules = ClassRules({"a": print, "b": len})
+    assert rules.of("b x a") == [len, print]
+    assert rules.met["b x a"] == [len, print]
+    assert rules.of("x" * 10_000) == []
+    for number in range(5_000):
+        rules.of(f"c{number}")
+    assert len(rules.met) <= 1_000
+    assert max(map(len, rules.met)) < 1_000
