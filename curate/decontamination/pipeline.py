@@ -185,9 +185,11 @@ def _judge_file(
             dropped[found.number] = ("no lineage", [])
             findings.lost.append(name)
         if leaks or found.tainted:
-            findings.tainted.setdefault(name, set()).update(
-                {leak.evaluation for leak in leaks} | set(through) | set(tainted.get(name, ()))
-            )
+            # Under both names that it may be called by where something is made from it.
+            for known in (name, f"{found.source}/{found.id}"):
+                findings.tainted.setdefault(known, set()).update(
+                    {leak.evaluation for leak in leaks} | set(through) | set(tainted.get(known, ()))
+                )
     storage.write_bytes(
         step_url(run.folder, "findings", task.index, "json"),
         json.dumps(dropped).encode("utf-8", "surrogatepass"),

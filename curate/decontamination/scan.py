@@ -33,6 +33,8 @@ class Found:
 
     number: int
     id: str
+    source: str
+    """As the document says; the corpus may have another name."""
     grams: tuple[int, ...]
     """Numbers of n-grams, see :class:`EvaluationIndex`."""
     tainted: tuple[str, ...]
@@ -68,7 +70,7 @@ class Scanner:
             self._taint = json.loads(storage.read_bytes(self._taint_url))
         numbers: list[int] = []
         grams: list[int] = []
-        rows: list[tuple[int, str, list[str], bool]] = []
+        rows: list[tuple[int, str, str, list[str], bool]] = []
         for number, document in read_numbered(task.file):
             if isinstance(document, Unreadable):
                 continue
@@ -79,7 +81,7 @@ class Scanner:
             if found or tainted or lost:
                 numbers += [number] * len(found)
                 grams += found
-                rows.append((number, document.id, tainted, lost))
+                rows.append((number, document.id, document.source, tainted, lost))
         names_url = step_url(self._folder, STEP, task.index, "json")
         storage.write_bytes(names_url, json.dumps(rows).encode())
         with storage.atomic_write(url) as stream:
@@ -90,6 +92,8 @@ def read_scan(folder: str, index: int) -> Iterator[Found]:
     """Yield what was found in one file, in the order of its documents."""
     with np.load(io.BytesIO(storage.read_bytes(step_url(folder, STEP, index, "npz")))) as arrays:
         numbers, grams = arrays["number"], arrays["gram"]
-    for number, name, tainted, lost in json.loads(storage.read_bytes(step_url(folder, STEP, index, "json"))):
+    for number, name, source, tainted, lost in json.loads(
+        storage.read_bytes(step_url(folder, STEP, index, "json"))
+    ):
         first, stop = np.searchsorted(numbers, np.array([number, number + 1], np.uint64)).tolist()
-        yield Found(number, name, tuple(grams[first:stop].tolist()), tuple(tainted), lost)
+        yield Found(number, name, source, tuple(grams[first:stop].tolist()), tuple(tainted), lost)

@@ -119,13 +119,14 @@ def test_taint_follows_what_is_made_from_a_contaminated_document(curate, planted
         record("r1", "Put into other words.", derived_from="base/a"),
         record("r2", "Also.", derived_from=["base/b", "base/a"]),
         record("r3", "Fine.", derived_from="base/b"),
+        record("r4", "By the name the document gives.", derived_from="s/a"),
     ]
     made = write("made.jsonl", rows)
     options = [f"--evaluations={evaluations}", f"--tainted={first.folder}", "--derived", "--name=made"]
     second = curate("decontaminate", made, *options, out="second")
     assert second.code == 0, second.stderr
-    assert second.dropped == {"made from contaminated": 2}
-    assert load_report(str(second.folder)).corpora[0].inherited == 2
+    assert second.dropped == {"made from contaminated": 3}
+    assert load_report(str(second.folder)).corpora[0].inherited == 3
     third = curate(
         "decontaminate",
         write("again.jsonl", [record("x", "From what was made.", derived_from="made/r1")]),
