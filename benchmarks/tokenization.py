@@ -44,6 +44,8 @@ class Contestant:
     workers: int
     large: bool
     """Whether it gets all files."""
+    added: int
+    """Ids that it adds to each document (BOS, EOS)."""
     alone: bool = False
     """Whether it times itself: nothing but encoding counts."""
 
@@ -58,7 +60,8 @@ def texts(patterns: list[str], size: int) -> tuple[list[str], int]:
     total = 0
     for url in storage.expand(patterns):
         for line in storage.read_lines(url):
-            found[json.loads(line)["text"]] = None
+            if text := json.loads(line)["text"]:
+                found[text] = None
     total = sum(len(text.encode()) for text in found)
     folders = [Path(sysconfig.get_paths()[name]) for name in ("stdlib", "purelib")]
     for path in (path for folder in folders for path in sorted(folder.rglob("*"))):
@@ -140,7 +143,7 @@ def measure(contestant: Contestant, task: dict[str, Any]) -> dict[str, Any]:
         process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - began
     if process.returncode:
-        raise SystemExit(f"{contestant.name}: {(folder / 'errors').read_text()[-2000:]}")
+        raise RuntimeError(f"{contestant.name}: {(folder / 'errors').read_text()[-2000:]}")
     result = {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime}
     if (folder / "cache").exists():
         result["tokens"] = json.loads((folder / "cache" / "ledger.json").read_text())["tokens"]
@@ -156,24 +159,24 @@ def contestants() -> list[Contestant]:
     build += ["--tokenizer", "llama3", "--shards", "8"]
     peers = str(HERE / "tokenization_peers.py")
     found = [
-        Contestant("floor: read and encode", [sys.executable, __file__, "--floor"], 1, True, alone=True),
-        Contestant("tiktoken alone", [sys.executable, peers, "tiktoken"], 1, False, alone=True),
+        Contestant("floor: read and encode", [sys.executable, __file__, "--floor"], 1, True, 2, alone=True),
+        Contestant("tiktoken alone", [sys.executable, peers, "tiktoken"], 1, False, 0, alone=True),
     ]
     for workers in (1, 2):
         found.append(
             Contestant(
-                "HF tokenizers alone", [sys.executable, peers, "huggingface"], workers, False, alone=True
+                "HF tokenizers alone", [sys.executable, peers, "huggingface"], workers, False, 0, alone=True
             )
         )
     for engine in ("gigatoken", "tiktoken"):
         for workers in (1, 2):
             command = [*build, "--engine", engine, "--workers", str(workers)]
-            found.append(Contestant(f"Tootsie, {engine}", command, workers, engine == "gigatoken"))
+            found.append(Contestant(f"Tootsie, {engine}", command, workers, engine == "gigatoken", 2))
     for name in ("datatrove", "dolma"):
         python = PEERS / name / "bin" / "python"
         if python.exists():
             for workers in (1, 2):
-                found.append(Contestant(name, [str(python), peers, name], workers, False))
+                found.append(Contestant(name, [str(python), peers, name], workers, False, 1))
     return found
 
 
@@ -209,6 +212,8 @@ def main() -> None:
             "special": True,
         }
         description["added_tokens"] = [{"id": 128001, "content": "<|end_of_text|>", **special}]
+        # As older versions of tokenizers write it: dolma's is of 2024.
+        description["model"]["merges"] = [" ".join(pair) for pair in description["model"]["merges"]]
         (scratch / "tokenizer.json").write_text(json.dumps(description))
         import base64
 
@@ -238,12 +243,19 @@ def run(
 ) -> list[tuple[Contestant, dict[str, float]]]:
     """Let all take turns; return medians of what each needed."""
     runs: list[list[dict[str, float]]] = [[] for _ in found]
+    tokens: dict[str, int] = {}
     for number in range(rounds):
         for contestant, results in zip(found, runs, strict=True):
             print(f"round {number + 1}: {contestant.name} {contestant.workers}", file=sys.stderr, flush=True)
-            result = measure(contestant, inputs["large" if contestant.large else "small"])
+            size = "large" if contestant.large else "small"
+            result = measure(contestant, inputs[size])
+            plain = result["tokens"] - contestant.added * sum(count for _, count in inputs[size]["counts"])
+            # dolma's are a few less: it takes the white space around a document away.
+            if abs(tokens.setdefault(size, plain) - plain) > plain // 1000:
+                raise SystemExit(f"{contestant.name} made {plain:,} tokens, the others {tokens[size]:,}")
             start = {"wall": 0.0, "cpu": 0.0} if contestant.alone else measure(contestant, inputs["start"])
             results.append({**result, "start": start["wall"], "start_cpu": start["cpu"]})
+            print(f"  {results[-1]}", file=sys.stderr, flush=True)
     medians = [{key: statistics.median(r[key] for r in results) for key in results[0]} for results in runs]
     return list(zip(found, medians, strict=True))
 
