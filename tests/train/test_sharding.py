@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import socket
@@ -60,14 +61,14 @@ def test_every_split_computes_the_loss_and_gradients_of_one_device(found: dict[s
     wanted = found[CASES[1] if case.endswith(".tied") else ONE]
     assert found[case]["gradient"].keys() == wanted["gradient"].keys()
     for name, values in wanted["gradient"].items():
-        np.testing.assert_allclose(found[case]["gradient"][name], values, atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(found[case]["gradient"][name], values, atol=1e-7, err_msg=name)
     np.testing.assert_allclose(found[case]["metrics"], wanted["metrics"], rtol=2e-6)
 
 
 def test_stacked_layers_on_meshes_agree_with_each_other(found: dict[str, Any]) -> None:
     fsdp, tensor = (found[case] for case in CASES if "stacked" in case)
     for name, values in fsdp["gradient"].items():
-        np.testing.assert_allclose(tensor["gradient"][name], values, atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(tensor["gradient"][name], values, atol=1e-7, err_msg=name)
     np.testing.assert_allclose(tensor["metrics"], fsdp["metrics"], rtol=2e-6)
 
 
@@ -127,9 +128,8 @@ def test_rows_are_divided_into_the_fewest_equal_parts() -> None:
     assert microbatches(7, 3) == 7
 
 
-@pytest.mark.parametrize("case", ["1.4.1.1.unrolled.none.untied"])
-def test_two_hosts_read_their_own_rows_and_compute_what_one_does(found: dict[str, Any], case: str) -> None:
-    script = Path(__file__).with_name("mesh_cases.py")
+def test_two_hosts_read_their_own_rows_and_compute_what_one_does() -> None:
+    case, script = "1.4.1.1.unrolled.none.untied", Path(__file__).with_name("mesh_cases.py")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -153,7 +153,12 @@ def test_two_hosts_read_their_own_rows_and_compute_what_one_does(found: dict[str
     results = [json.loads(stdout.splitlines()[-1])[case] for stdout, _ in ended]
     assert [result["rows"] for result in results] == [[0, 4], [4, 8]]
     assert results[0]["metrics"] == results[1]["metrics"]
-    np.testing.assert_allclose(results[0]["metrics"], found[ONE]["metrics"], rtol=2e-6)
+    spec = importlib.util.spec_from_file_location("mesh_cases", script)
+    assert spec is not None
+    assert spec.loader is not None
+    cases = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(cases)
+    np.testing.assert_allclose(results[0]["metrics"], cases.run(ONE)["metrics"], rtol=2e-6)
 
 
 def test_a_run_may_change_its_mesh_between_two_checkpoints(
