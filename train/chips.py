@@ -35,7 +35,7 @@ _GIB = 2**30
 CHIPS = {
     chip.name: chip
     for chip in (
-        Chip("v4", "TPU v4", 275e12, 31.75 * _GIB, 1.2e12, 4.5e10, 6, 3.1e9, 1.05e9),
+        Chip("v4", "TPU v4", 275e12, 30.75 * _GIB, 1.2e12, 4.5e10, 6, 3.1e9, 1.05e9),
         Chip("v5e", "TPU v5 lite", 197e12, 15.75 * _GIB, 8.1e11, 4.5e10, 4, 3.1e9, 1.5e9),
         Chip("v5p", "TPU v5", 459e12, 95.74 * _GIB, 2.8e12, 9e10, 6, 6.2e9, 1.75e9),
         Chip("v6e", "TPU v6 lite", 918e12, 31.25 * _GIB, 1.6e12, 9e10, 4, 1.2e10, 1.75e9),
