@@ -251,7 +251,7 @@ def estimated_cycles(program: Program) -> int:
 
 def splash_kernels(program: Program) -> list[tuple[str, tuple[int, ...], int]]:
     """Return name, shape of the queries [B, H, T, P] and runs of each Splash attention kernel in the program."""
-    found = []
+    found: list[tuple[str, tuple[int, ...], int]] = []
     for instruction, computation, times, _ in executed(program):
         if instruction.opcode == "custom-call" and "tpu_custom_call" in instruction.rest:
             if not instruction.name.startswith("splash"):

@@ -93,7 +93,7 @@ def mesh_shape(
         thick = [size for size in range(1, most + 1) if most % size == 0 and model_size % (size * tile) == 0]
         fsdp = max(thick, default=most)
     if replica is None:
-        replica = max(1, devices // (fsdp * tensor))
+        replica = max(1, devices // ((fsdp or 1) * tensor))
     if fsdp is None:
         fsdp = max(1, devices // (replica * tensor))
     shape = MeshShape(replica, fsdp, tensor)

@@ -141,9 +141,10 @@ def compile_step(
     scalar = jax.ShapeDtypeStruct((), jnp.float32, sharding=everywhere)
     step_settings = StepSettings(*[scalar] * len(StepSettings._fields))
     began = time.perf_counter()
-    lowered = make_update(build(architecture, execution), bos_id, split).lower(
-        given, Rows(*rows), step_settings
-    )
+    update: Any = make_update(
+        build(architecture, execution), bos_id, split
+    )  # compiled functions can be lowered
+    lowered = update.lower(given, Rows(*rows), step_settings)
     try:
         compiled = lowered.compile()
     except jax.errors.JaxRuntimeError as error:
