@@ -18,7 +18,8 @@ MAY_IMPORT = {
     "tokenize": {},
     "mixtures": {"tokenize": {"cache", "ledger"}},
     "train": {
-        "mixtures": {"plan", "sampler", "order", "learning_rate", "settings"},
+        # ``comparison`` and ``branch`` say when one plan may take the place of another, and where a plan can be left.
+        "mixtures": {"plan", "sampler", "order", "learning_rate", "settings", "comparison", "branch"},
         "tokenize": {"cache", "ledger", "tokenizers"},
     },
 }

@@ -2,6 +2,7 @@
 
     checkpoints/<step>/state/…        Orbax: weights, optimizer state, averaged weights
     checkpoints/<step>/record.json    position, plan, consumption, settings, checksums; no record = not finished
+    checkpoints/pins/<step>.json      kept for good (:mod:`tootsie.train.pins`)
 
 The newest is the one of the highest step, never of the latest timestamp. One that fails verification is set aside as
 ``damaged-<step>`` and the one before it is used; if none is good the run stops. It never starts over by itself.
@@ -65,6 +66,10 @@ class CheckpointRecord(BaseModel):
     """Size and checksum of each line file of the run when this was written."""
     temporary: bool = False
     """Whether the next checkpoint may replace it."""
+    averaged: bool | None = None
+    """Whether the state holds averaged weights; ``None`` in records of before: where any phase keeps an average."""
+    lineage: tuple[dict[str, Any], ...] = ()
+    """Where the state comes from, in order: plans followed, branches taken, operations; see :mod:`tootsie.train.lineage`."""
     files: dict[str, FileDigest] = {}
     """Every file below the checkpoint, by relative path; filled in by :func:`save`."""
     hash: str = ""
@@ -73,6 +78,13 @@ class CheckpointRecord(BaseModel):
     def content_hash(self) -> str:
         """Return what :attr:`hash` must be."""
         return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
+
+    @property
+    def has_average(self) -> bool:
+        """Whether the state holds averaged weights."""
+        if self.averaged is not None:
+            return self.averaged
+        return any(phase["settings"]["ema_beta"] is not None for phase in self.config.get("phases", ()))
 
 
 def steps_in(folder: str) -> list[int]:
@@ -89,26 +101,52 @@ def steps_in(folder: str) -> list[int]:
 
 def save(folder: str, state: Any, record: CheckpointRecord) -> CheckpointRecord:
     """Write a checkpoint; return its record with the checksums. It is finished when this returns, and not before."""
+    return begin(folder, state, record)()
+
+
+def begin(folder: str, state: Any, record: CheckpointRecord) -> Callable[[], CheckpointRecord]:
+    """Begin to write a checkpoint; return the function that waits for it, checks what is on disk and writes the record.
+
+    That function may be called in another thread. The arrays are needed only until this returns, except on a CPU, where
+    the host's view of an array is the array itself.
+    """
     url = storage.join(folder, str(record.step))
     filesystem, path = url_to_fs(url)
     if filesystem.exists(path):  # unfinished, or older than the one it replaces
         storage.remove(storage.join(url, RECORD_NAME))
         filesystem.rm(path, recursive=True)
-    with _checkpointer() as checkpointer:
-        checkpointer.save(_orbax_path(storage.join(url, "state")), state)
-        checkpointer.wait_until_finished()
-    record = record.model_copy(update={"files": _digests(url)})
-    record = record.model_copy(update={"hash": record.content_hash()})
-    content = json.dumps(record.model_dump(), indent=1, ensure_ascii=False) + "\n"
-    storage.write_bytes(storage.join(url, RECORD_NAME), content.encode())
-    return record
+    checkpointer = _checkpointer()
+    checkpointer.save(_orbax_path(storage.join(url, "state")), state)
+
+    def complete() -> CheckpointRecord:
+        with checkpointer:
+            checkpointer.wait_until_finished()
+        finished = record.model_copy(update={"files": _digests(url)})
+        finished = finished.model_copy(update={"hash": finished.content_hash()})
+        content = json.dumps(finished.model_dump(), indent=1, ensure_ascii=False) + "\n"
+        storage.write_bytes(storage.join(url, RECORD_NAME), content.encode())
+        return finished
+
+    return complete
 
 
 def remove(folder: str, step: int) -> None:
-    """Delete the checkpoint of one step, its record first."""
+    """Delete the checkpoint of one step, its record first; one that is pinned stays."""
+    if is_pinned(folder, step):
+        return
     filesystem, path = url_to_fs(storage.join(folder, str(step)))
     storage.remove(storage.join(folder, str(step), RECORD_NAME))
     filesystem.rm(path, recursive=True)
+
+
+def pin_url(folder: str, step: int) -> str:
+    """Return the URL of the file that pins the checkpoint of ``step``."""
+    return storage.join(folder, "pins", f"{step}.json")
+
+
+def is_pinned(folder: str, step: int) -> bool:
+    """Return whether the checkpoint of ``step`` is kept for good."""
+    return storage.exists(pin_url(folder, step))
 
 
 def remove_replaced(folder: str, newest: int) -> list[int]:
@@ -116,7 +154,7 @@ def remove_replaced(folder: str, newest: int) -> list[int]:
     replaced = []
     for step in steps_in(folder):
         with contextlib.suppress(ArtefactError):  # an old one that is damaged is not needed now
-            if step < newest and read_record(folder, step).temporary:
+            if step < newest and read_record(folder, step).temporary and not is_pinned(folder, step):
                 replaced.append(step)
     for step in replaced:
         remove(folder, step)
@@ -130,13 +168,16 @@ def read_record(folder: str, step: int) -> CheckpointRecord:
       ArtefactError: it is not valid, or of another version, or was changed since it was written.
     """
     url = storage.join(folder, str(step), RECORD_NAME)
+    content = storage.read_bytes(url)
     try:
-        record = CheckpointRecord.model_validate_json(storage.read_bytes(url))
+        record = CheckpointRecord.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise ArtefactError(f"not a valid checkpoint record: {first['msg']}", file=url, field=field) from None
-    if record.hash != record.content_hash():
+    stored = json.loads(content)
+    # Over the fields of the file, not of the class: a record of before has fewer.
+    if stored.pop("hash", "") != fingerprint(stored):
         raise ArtefactError("the checkpoint's record is damaged", file=url, field="hash", value=record.hash)
     return record
 

@@ -18,9 +18,11 @@ import numpy as np
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import UserError
-from tootsie.train import checkpoint
+from tootsie.train import checkpoint, lineage
+from tootsie.train.alarms import Alarm, Watcher
 from tootsie.train.cadence import Duration, Progress, is_due
 from tootsie.train.checkpoint import CheckpointRecord
+from tootsie.train.checkpoint_writer import CheckpointWriter
 from tootsie.train.devices import plan_computation
 from tootsie.train.evaluate import Score, make_evaluate
 from tootsie.train.export import SpecialTokens, write_export
@@ -28,7 +30,9 @@ from tootsie.train.generate import make_generate, prompt_ids, until_end
 from tootsie.train.inputs import Inputs, bos_of
 from tootsie.train.metrics import Recorder
 from tootsie.train.model import build
+from tootsie.train.norms import group_names, named_norms
 from tootsie.train.optimizer import StepSettings
+from tootsie.train.pins import pin
 from tootsie.train.resolved import binding_of, resolve_config
 from tootsie.train.run_file import RunFile
 from tootsie.train.sharding import place_whole
@@ -97,28 +101,51 @@ def train(
     config = resolve_config(run, plan, architecture, shapes.params)
     config["attention"] = computation.execution.attention.value
     binding = binding_of(run, plan, architecture)
-    found = checkpoint.newest_good(folder, tell)
+    start = lineage.start_of(run, plan, binding, tell)
+    found = start.record if start.own else None
     consumed = np.zeros(len(plan.datasets), np.int64)
     names = [dataset.name for dataset in plan.datasets]
-    if found is not None:
-        checkpoint.check_binding(binding, found, folder)
-        state = checkpoint.restore(folder, found.step, shapes)
-        checkpoint.remove_replaced(folder, found.step)
-        consumed[:] = [found.consumed[name] for name in names]
-        tell(f"resuming after step {found.step:,} of {plan.total_steps:,}")
-    else:
+    if found is None:
         refuse_foreign_records(run.out)
-        state = init(jax.random.key(run.seed))
         tell(
             f"a new run: {config['parameters']:,} parameters, {plan.total_steps:,} steps, on {jax.default_backend()}"
         )
-    first = 0 if found is None else found.step
+    if start.record is None:
+        state = init(jax.random.key(run.seed))
+    else:
+        state = lineage.restore_state(start, shapes)
+        consumed[:] = [start.record.consumed.get(name, 0) for name in names]
+    if found is not None:
+        checkpoint.remove_replaced(folder, found.step)
+        tell(f"resuming after step {found.step:,} of {plan.total_steps:,}")
+    first = 0 if start.record is None else start.record.step
     recorder = Recorder(run.out, {} if found is None else found.lines, first)
     checkpoint.remove_unfinished(folder)  # nothing is deleted before all is known to fit
+    config["lineage"] = list(start.lineage)
+    lineage.keep_plan(run.out, plan)
     storage.write_bytes(storage.join(run.out, "config.json"), _json(config))
     scores: dict[str, dict[str, Score]] = {}
     durations: list[float] = []  # seconds per token of each step
-    temporary = found.step if found is not None and found.temporary else None
+    writer = CheckpointWriter(folder, found)
+    groups = group_names(shapes.params)
+    watcher = Watcher(run.watch, lambda *where: float(plan.lengths.passes(*where)))
+    watcher.replay(recorder.kept("metrics.jsonl"), recorder.kept("alarms.jsonl"))
+
+    def record(kind: str, entry: dict[str, Any]) -> None:
+        """Record an entry, and what it gives alarm of."""
+        recorder.record(kind, entry)
+        for alarm in watcher.observe({"kind": kind, **entry}):
+            raise_alarm(alarm)
+
+    def raise_alarm(alarm: Alarm) -> None:
+        recorder.record("alarm", alarm.record())
+        if not alarm.first:
+            return
+        writer.finish()
+        pin(folder, writer.newest, f"{alarm.id.value} at step {alarm.step}: {alarm.message}")
+        tell(
+            f"ALARM {alarm.id.value} at step {alarm.step:,}: {alarm.message}; pinned checkpoint {writer.newest:,}"
+        )
 
     def counts(drawn: np.ndarray) -> dict[str, int]:
         return dict(zip(names, drawn.tolist(), strict=True))
@@ -129,7 +156,7 @@ def train(
             for kind, params in weights_of(state, at.steps):
                 score = scores[data.name][kind] = evaluate(params, data)
                 where = {"step": at.steps, "position": at.sequences, "tokens": at.tokens}
-                recorder.evaluation({**where, "weights": kind, "dataset": data.name, **score._asdict()})
+                record("evaluation", {**where, "weights": kind, "dataset": data.name, **score._asdict()})
         if held_out:
             figures = "  ".join(
                 f"{name} " + "/".join(f"{score.bits_per_byte:.4f}" for score in kinds.values())
@@ -144,18 +171,18 @@ def train(
         ids = generate(params, [prompt_ids(tokenizer, prompt) for prompt in run.samples.prompts], run.seed)
         for prompt, written in zip(run.samples.prompts, ids, strict=True):
             text = tokenizer.decode(until_end(written, plan.cache_tokenizer.eos_id))
-            recorder.sample(
-                {"step": at.steps, "tokens": at.tokens, "weights": kind, "prompt": prompt, "text": text}
+            recorder.record(
+                "sample",
+                {"step": at.steps, "tokens": at.tokens, "weights": kind, "prompt": prompt, "text": text},
             )
 
     def save(at: Progress, phase: str, *, is_temporary: bool) -> None:
-        nonlocal temporary
         planned = sampler.consumed(at.sequences)
         if counts(consumed) != planned:
             recorder.close()
             raise AssertionError(f"step {at.steps}: drew {counts(consumed)}, the plan says {planned}")
         recorder.sync()
-        record = CheckpointRecord(
+        fields = CheckpointRecord(
             step=at.steps,
             position=at.sequences,
             tokens=at.tokens,
@@ -165,11 +192,10 @@ def train(
             config=config,
             lines=recorder.written,
             temporary=is_temporary,
+            averaged=state.ema is not None,
+            lineage=start.lineage,
         )
-        checkpoint.save(folder, state, record)
-        if temporary is not None and temporary != at.steps:
-            checkpoint.remove(folder, temporary)
-        temporary = at.steps if is_temporary else None
+        writer.write(state, fields)
 
     def weights_of(state: TrainingState, step: int) -> list[tuple[str, Any]]:
         """The weights to look at: hot, and the average where the phase of that step keeps one."""
@@ -180,7 +206,7 @@ def train(
     now = progress_at(plan, first)
     if found is None:
         evaluate_all(now)
-        save(now, plan.phases[0].name, is_temporary=False)
+        save(now, plan.phase_of_step(max(0, first - 1)).name, is_temporary=False)
 
     stop = plan.total_steps if limit is None else min(plan.total_steps, first + limit)
     logged = first  # steps told so far
@@ -197,9 +223,13 @@ def train(
         permanent = ends_stretch or _due(run.checkpoints.every, before, now)
         saves = permanent or now.steps == stop or _due(run.checkpoints.temporary_every, before, now)
         records = ends_phase or is_due(run.metrics_every, before, now)
+        where = {"step": now.steps, "position": now.sequences, "tokens": now.tokens, "phase": phase.name}
+        rate_used = float(settings.learning_rate)
         if records or saves:
-            figures = {name: float(value) for name, value in metrics._asdict().items()}
+            figures = {name: float(value) for name, value in metrics._asdict().items() if name != "norms"}
             if not all(map(math.isfinite, figures.values())):
+                raise_alarm(watcher.non_finite(now.steps, phase.name, figures))
+                writer.finish()
                 recorder.close()
                 raise TrainingStoppedError(
                     f"the loss, its gradient or the weights are not finite at step {now.steps:,}",
@@ -209,34 +239,25 @@ def train(
                     remedy="The newest checkpoint is good; lower the learning rate or the clip norm from there",
                 )
         if records:
-            recorder.train(
-                {
-                    "step": now.steps,
-                    "position": now.sequences,
-                    "tokens": now.tokens,
-                    "phase": phase.name,
-                    "loss": figures["loss"],
-                    "z_loss": figures["z_loss"],
-                    "learning_rate": float(settings.learning_rate),
-                    "batch_size": phase.batch_size,
-                    "grad_norm": figures["grad_norm"],
-                    "param_norm": figures["param_norm"],
-                    "tokens_scored": int(metrics.scored),
-                    "consumed": counts(consumed),
-                }
-            )
+            entry = {name: figures[name] for name in ("loss", "z_loss")}
+            entry |= {"learning_rate": rate_used, "batch_size": phase.batch_size}
+            entry |= {name: figures[name] for name in ("grad_norm", "param_norm")}
+            entry |= {"tokens_scored": int(metrics.scored), "ema_beta": phase.settings.ema_beta}
+            record("train", {**where, **entry, "consumed": counts(consumed)})
+        if _due(run.watch.norms_every, before, now):
+            record("norms", {**where, "learning_rate": rate_used, **named_norms(metrics.norms, groups)})
         seconds = time.perf_counter() - began
         durations.append(seconds / batch.tokens.size)
         advance(now.steps)
-        recorder.timing(
-            {"step": now.steps, "seconds": seconds, "tokens_per_second": batch.tokens.size / seconds}
-        )
+        size = batch.tokens.size
+        speed = {"seconds": seconds, "batch_tokens": size, "tokens_per_second": size / seconds}
+        record("timing", {"step": now.steps, **speed})
         if is_due(run.log_every, before, now) or ends_stretch:
             recent = durations[logged - first :]
             rate, logged = len(recent) / sum(recent), now.steps  # evaluation and checkpoints left out
             tell(
                 f"step {now.steps:,}/{plan.total_steps:,}  {phase.name}  loss {float(metrics.loss):.4f}"
-                f"  learning rate {float(settings.learning_rate):.2e}  {rate:,.0f} tokens/s"
+                f"  learning rate {rate_used:.2e}  {rate:,.0f} tokens/s"
             )
         if ends_stretch or _due(run.evaluation.every, before, now):
             evaluate_all(now)
@@ -245,6 +266,7 @@ def train(
         if saves:
             save(now, phase.name, is_temporary=not permanent)
 
+    writer.finish()
     recorder.close()
     finished = now.steps == plan.total_steps
     if finished and run.export:

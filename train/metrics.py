@@ -7,8 +7,10 @@ live apart, in ``timings.jsonl``.
 
 from __future__ import annotations
 
+import io
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import fsspec
@@ -17,9 +19,12 @@ import xxhash
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.train.checkpoint import FileDigest
+from tootsie.train.norms import KINDS
 
-FILES = ("metrics.jsonl", "samples.jsonl", "timings.jsonl")
+FILES = ("metrics.jsonl", "samples.jsonl", "timings.jsonl", "alarms.jsonl")
 """The line files of a run, in its folder."""
+REPLAYED = ("metrics.jsonl", "alarms.jsonl")
+"""Those that a resumed run reads again, to take up its alarms where they were."""
 
 
 class LineFile:
@@ -27,9 +32,12 @@ class LineFile:
 
     On a local disk lines are appended. Object stores cannot append: there the whole file is written at each
     :meth:`sync`.
+
+    Attributes:
+      kept: what it held when it was opened, where it was asked to ``keep`` that.
     """
 
-    def __init__(self, url: str, kept: FileDigest | None = None) -> None:
+    def __init__(self, url: str, kept: FileDigest | None = None, *, keep: bool = False) -> None:
         """Open ``url`` for appending after the part that ``kept`` describes, which is checked; ``None`` keeps nothing.
 
         Raises:
@@ -40,6 +48,7 @@ class LineFile:
         self._length = 0 if kept is None else kept.size
         content = storage.read_bytes(url)[: self._length] if kept is not None and storage.exists(url) else b""
         self._digest = xxhash.xxh3_128(content)
+        self.kept = content if keep else b""
         remedy = "Restore the file, or resume from an older checkpoint by moving the newer ones away"
         if len(content) < self._length:
             raise ArtefactError(
@@ -94,11 +103,13 @@ class LineFile:
 
 
 class Recorder:
-    """The records of a run: three line files and, on a local disk, TensorBoard events."""
+    """The records of a run: four line files and, on a local disk, TensorBoard events."""
 
     def __init__(self, out: str, kept: dict[str, FileDigest], step: int) -> None:
         """Open all files, cut to what was ``kept`` of each; TensorBoard drops events after ``step``."""
-        self._files = {name: LineFile(storage.join(out, name), kept.get(name)) for name in FILES}
+        self._files = {
+            name: LineFile(storage.join(out, name), kept.get(name), keep=name in REPLAYED) for name in FILES
+        }
         self._board: Any = None
         folder = storage.local_path(storage.join(out, "tensorboard"))
         if folder is not None:
@@ -111,32 +122,32 @@ class Recorder:
         """Size and checksum of each file, for the checkpoint."""
         return {name: file.written for name, file in self._files.items()}
 
-    def train(self, record: dict[str, Any]) -> None:
-        """Record one training step."""
-        self._files["metrics.jsonl"].append({"kind": "train", **record})
-        for name in ("loss", "z_loss", "learning_rate", "batch_size", "grad_norm", "param_norm"):
-            self._scalar(f"train/{name}", record[name], record["step"])
-        for name, count in record["consumed"].items():
-            self._scalar(f"data/{name}", count, record["step"])
+    def kept(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the records that a file held when it was opened; once, for they are let go of."""
+        content, self._files[name].kept = self._files[name].kept, b""
+        for line in io.BytesIO(content):
+            yield json.loads(line)
 
-    def evaluation(self, record: dict[str, Any]) -> None:
-        """Record one held-out set."""
-        self._files["metrics.jsonl"].append({"kind": "evaluation", **record})
-        prefix = "eval" if record["weights"] == "hot" else "eval/ema"
-        for name in ("loss", "bits_per_byte"):
-            self._scalar(f"{prefix}/{record['dataset']}/{name}", record[name], record["step"])
+    def record(self, kind: str, entry: dict[str, Any]) -> None:
+        """Record one object.
 
-    def sample(self, record: dict[str, Any]) -> None:
-        """Record one piece of sample text."""
-        self._files["samples.jsonl"].append(record)
-        if self._board is not None:
-            self._board.add_text("samples", f"{record['prompt']}**{record['text']}**", record["step"])
-
-    def timing(self, record: dict[str, Any]) -> None:
-        """Record wall-clock figures."""
-        self._files["timings.jsonl"].append(record)
-        if "tokens_per_second" in record:
-            self._scalar("throughput/tokens_per_second", record["tokens_per_second"], record["step"])
+        Args:
+          kind: ``sample``, ``timing`` or ``alarm``; any other (``train``, ``norms``, …) is a line of ``metrics.jsonl``.
+          entry: its fields.
+        """
+        name = _FILE_OF.get(kind, "metrics.jsonl")
+        self._files[name].append({"kind": kind, **entry} if name == "metrics.jsonl" else entry)
+        if self._board is None:
+            return
+        if kind in ("sample", "alarm"):
+            text = (
+                f"{entry['prompt']}**{entry['text']}**"
+                if kind == "sample"
+                else f"{entry['id']}: {entry['message']}"
+            )
+            self._board.add_text(f"{kind}s", text, entry["step"])
+        for name, value in scalars(kind, entry).items():
+            self._board.add_scalar(name, value, entry["step"])
 
     def sync(self) -> None:
         """Make sure that everything recorded is on disk."""
@@ -152,9 +163,24 @@ class Recorder:
         if self._board is not None:
             self._board.close()
 
-    def _scalar(self, name: str, value: float, step: int) -> None:
-        if self._board is not None:
-            self._board.add_scalar(name, value, step)
+
+_FILE_OF = {"sample": "samples.jsonl", "timing": "timings.jsonl", "alarm": "alarms.jsonl"}
+
+
+def scalars(kind: str, entry: dict[str, Any]) -> dict[str, float]:
+    """Return the numbers of a record under the names that trackers show them by."""
+    if kind == "train":
+        names = ("loss", "z_loss", "learning_rate", "batch_size", "grad_norm", "param_norm")
+        drawn = {f"data/{name}": count for name, count in entry["consumed"].items()}
+        return {f"train/{name}": entry[name] for name in names} | drawn
+    if kind == "norms":
+        return {f"norms/{of}/{group}": value for of in KINDS for group, value in entry[of].items()}
+    if kind == "evaluation":
+        prefix = "eval" if entry["weights"] == "hot" else "eval/ema"
+        return {f"{prefix}/{entry['dataset']}/{name}": entry[name] for name in ("loss", "bits_per_byte")}
+    if kind == "timing":
+        return {"throughput/tokens_per_second": entry["tokens_per_second"]}
+    return {}
 
 
 def read_lines(url: str) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from tootsie.datasets.yaml_source import YamlSource, read_yaml
 from tootsie.train.architecture import PRESETS, Architecture
 from tootsie.train.cadence import Duration, DurationField, TokensField, Unit
 from tootsie.train.device_settings import DeviceSettings
+from tootsie.train.watch_settings import WatchSettings
 
 MAX_SEED = 2**32 - 1
 """Largest seed: JAX makes its keys from 32 bits."""
@@ -80,6 +81,15 @@ class SampleSettings(_Section):
     """0 takes the likeliest token always."""
 
 
+class BranchSettings(_Section):
+    """Another run that this one begins with; the plan must have the same past (``branch`` in its spec)."""
+
+    run: Url
+    """Folder of that run."""
+    at: str = Field(min_length=1)
+    """``end of PHASE``, ``820000 steps``, or sequences or tokens that end a step; it needs a checkpoint there."""
+
+
 class RunFile(_Section):
     """A training run. Relative paths are relative to the folder of the run file."""
 
@@ -91,6 +101,8 @@ class RunFile(_Section):
     """A preset's name; or all fields; or ``preset: NAME`` with the fields that differ."""
     caches: dict[str, Url] = {}
     """Where token caches lie now, by dataset, if not where the plan says."""
+    branch: BranchSettings | None = None
+    """Where the weights come from, if not from the seed."""
     seed: int = Field(default=0, ge=0, le=MAX_SEED)
     """Of the initial weights and of sampling; the order of the data has its own seed in the plan."""
     compute_dtype: ComputeType = ComputeType.FLOAT32
@@ -105,6 +117,8 @@ class RunFile(_Section):
     """When to save."""
     samples: SampleSettings = SampleSettings()
     """Sample text."""
+    watch: WatchSettings = WatchSettings()
+    """Norms by layer, and alarms."""
     metrics_every: DurationField = Duration(1, Unit.STEPS)
     """How often a line goes to ``metrics.jsonl``."""
     log_every: DurationField = Duration(20, Unit.STEPS)
@@ -137,6 +151,8 @@ def load_run_file(url: str) -> RunFile:
             "out": storage.resolve(folder, run.out),
             "caches": {name: storage.resolve(folder, cache) for name, cache in run.caches.items()},
             "evaluation": evaluation,
+            "branch": run.branch
+            and run.branch.model_copy(update={"run": storage.resolve(folder, run.branch.run)}),
         }
     )
 

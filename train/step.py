@@ -24,6 +24,7 @@ from tootsie.train.collectives import SINGLE, Layout
 from tootsie.train.ema import update_ema
 from tootsie.train.loss import BLOCK, TokenSums, cross_entropy, scored_targets
 from tootsie.train.mesh import ROW_AXES, MeshShape
+from tootsie.train.norms import step_norms
 from tootsie.train.optimizer import StepSettings, adamw, global_norm
 from tootsie.train.sharding import ROWS, check_batch, partition_tree, shape_of, shardings
 
@@ -45,13 +46,14 @@ class Rows(NamedTuple):
 
 
 class StepMetrics(NamedTuple):
-    """What a step reports, float32 scalars."""
+    """What a step reports, float32 scalars but for the last."""
 
     loss: jax.Array  # Cross-entropy in nats per scored token, z-loss not included.
     z_loss: jax.Array  # Weighted z-loss per scored token.
     grad_norm: jax.Array  # Global norm before clipping.
     param_norm: jax.Array  # Global norm of the weights after the update.
     scored: jax.Array  # Scored tokens.
+    norms: jax.Array  # [K, G]: norms by kind and group, see :mod:`tootsie.train.norms`.
 
 
 _ANY_SETTINGS = StepSettings(0.0, 0.0, 0.0, 0.0, 1.0, 0.9, 0.95, 1e-8)
@@ -97,9 +99,7 @@ def make_init(
     return jax.jit(init, out_shardings=shardings(shapes, mesh))
 
 
-def state_shapes(
-    init: Callable[[jax.Array], TrainingState], mesh: Mesh | None = None
-) -> TrainingState:
+def state_shapes(init: Callable[[jax.Array], TrainingState], mesh: Mesh | None = None) -> TrainingState:
     """Return shape, dtype and, on a mesh, sharding of each leaf of the state, without computing any."""
     shapes = jax.eval_shape(init, jax.random.key(0))
     if mesh is None:
@@ -134,6 +134,7 @@ def make_update(
             grad_norm=global_norm(gradients),
             param_norm=global_norm(params),
             scored=count,
+            norms=step_norms(gradients, params, updates, opt_state),
         )
         new = TrainingState(params, opt_state, ema)
         return (new if split.mesh is None else _keep_split(new, split.mesh)), metrics

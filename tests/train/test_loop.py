@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tootsie.datasets.errors import ArtefactError, UserError
-from tootsie.train import checkpoint
+from tootsie.train import checkpoint, pins
 from tootsie.train.inputs import Inputs
 from tootsie.train.loop import TrainingStoppedError, progress_at, settings_of, train
 from tootsie.train.run_file import RunFile
@@ -162,12 +162,8 @@ def test_it_never_starts_from_scratch_over_a_run(copy: Path, run_file: MakeRun, 
         train(run_file(copy), inputs, print)
 
 
-def test_another_plan_model_or_seed_is_refused_by_its_name(
-    copy: Path, run_file: MakeRun, inputs: Inputs
-) -> None:
-    other = dataclasses.replace(inputs.plan, hash="b" * 64)
-    with pytest.raises(ArtefactError, match=r"plan: the checkpoint was made with 'aaa.*this run has 'bbb"):
-        train(run_file(copy), inputs._replace(plan=other), print)
+def test_another_model_or_seed_is_refused_by_its_name(copy: Path, run_file: MakeRun, inputs: Inputs) -> None:
+    """Another plan is refused by the first thing that differs in it: ``test_lineage.py``."""
     with pytest.raises(ArtefactError, match="seed: the checkpoint was made with 0, this run has 7"):
         train(run_file(copy, seed=7), inputs, print)
     wider = inputs.architecture.model_copy(update={"mlp_size": 32})
@@ -201,6 +197,38 @@ def test_consumption_that_is_not_the_plans_is_a_fault(
 
     with pytest.raises(AssertionError, match="step 4: drew"):
         train(run_file(tmp_path), inputs._replace(sampler=Wrong(inputs.plan)), print)
+
+
+def test_norms_stand_beside_the_steps_by_group(whole: Path) -> None:
+    rows = [row for row in lines(whole / "metrics.jsonl") if row["kind"] == "norms"]
+    assert [row["step"] for row in rows] == [10]
+    assert list(rows[0]["parameter"]) == ["embedding", "final_norm", "layer_0", "layer_1"]
+    step = next(row for row in lines(whole / "metrics.jsonl") if row["kind"] == "train" and row["step"] == 10)
+    for kind, total in (("gradient", "grad_norm"), ("parameter", "param_norm")):
+        assert sum(value**2 for value in rows[0][kind].values()) == pytest.approx(step[total] ** 2, rel=1e-5)
+
+
+def test_an_alarm_is_recorded_told_once_and_pins_the_newest_checkpoint(
+    tmp_path: Path, run_file: MakeRun, inputs: Inputs
+) -> None:
+    class Small(type(inputs.plan)):  # type: ignore[misc]
+        lengths = SimpleNamespace(passes=lambda name, position, drawn: drawn / (17 if name == "odd" else 100))
+
+    told: list[str] = []
+    run = run_file(tmp_path / "run", checkpoints={"temporary_every": "1 step"})
+    changed = inputs._replace(plan=Small())
+    train(run, changed, told.append)
+    raised = lines(tmp_path / "run" / "alarms.jsonl")
+    assert [(row["id"], row["subject"], row["step"], row["first"]) for row in raised] == [
+        ("dataset-wrap", "odd", 7, True), ("dataset-wrap", "odd", 11, False)
+    ]  # fmt: skip
+    assert len([line for line in told if line.startswith("ALARM")]) == 1
+    assert checkpoint.steps_in(str(tmp_path / "run" / "checkpoints")) == [12, 8, 6, 4, 0], "6 was temporary"
+    assert "odd has begun its epoch 2" in pins.reasons(str(tmp_path / "run" / "checkpoints"), 6)[0]
+    # Resumed from before the second, it raises the same ones and calls none of them the first.
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "12")
+    train(run, changed, told.append)
+    assert lines(tmp_path / "run" / "alarms.jsonl") == raised
 
 
 def _flip_a_bit(folder: Path) -> None:

@@ -58,10 +58,12 @@ def test_everything_is_recorded_and_tensorboard_has_events(tmp_path: Path) -> No
         "grad_norm": 1.0,
         "param_norm": 2.0,
     }
-    recorder.train({"step": 1, **figures, "consumed": {"a": 4}})
-    recorder.evaluation({"step": 1, "weights": "ema", "dataset": "a", "loss": 1.0, "bits_per_byte": 0.5})
-    recorder.sample({"step": 1, "prompt": "x", "text": "y"})
-    recorder.timing({"step": 1, "seconds": 0.1, "tokens_per_second": 10.0})
+    recorder.record("train", {"step": 1, **figures, "consumed": {"a": 4}})
+    recorder.record(
+        "evaluation", {"step": 1, "weights": "ema", "dataset": "a", "loss": 1.0, "bits_per_byte": 0.5}
+    )
+    recorder.record("sample", {"step": 1, "prompt": "x", "text": "y"})
+    recorder.record("timing", {"step": 1, "seconds": 0.1, "tokens_per_second": 10.0})
     recorder.sync()
     assert recorder.written["metrics.jsonl"].size == (tmp_path / "metrics.jsonl").stat().st_size
     recorder.close()

@@ -122,7 +122,14 @@ class _Config(_Row):
     plan: _PlanName
 
 
-_KINDS: dict[str, type[_Row]] = {"train": _Train, "evaluation": _Evaluation}
+class _Norms(_Row):
+    step: int
+    tokens: int
+    learning_rate: float
+    parameter: dict[str, float]
+
+
+_KINDS: dict[str, type[_Row]] = {"train": _Train, "evaluation": _Evaluation, "norms": _Norms}
 
 
 def read_json_lines(url: str, kinds: dict[str, type[_Row]] | type[_Row]) -> Iterator[dict[str, Any]]:
@@ -196,6 +203,9 @@ def read_run(folder: str) -> RunRecords:
     checked = _check(_Config, config, url, "Give the folder that a run file calls 'out'")
     plan_url = moved_with(folder, checked.run.out, checked.run.plan)
     plan = Plan.load(plan_url)
+    kept = storage.join(folder, "plans", f"{checked.plan.hash}.json")
+    if plan.hash != checked.plan.hash and storage.exists(kept):  # amended, and the run has not gone on yet
+        plan_url, plan = kept, Plan.load(kept)
     if plan.hash != checked.plan.hash:
         raise ArtefactError(
             "the plan was compiled anew since the run began",
