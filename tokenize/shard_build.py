@@ -22,7 +22,7 @@ from tootsie.tokenize.sharding import Slice
 from tootsie.tokenize.verification import xxh3_128
 
 BATCH_LENGTH = 2**20
-"""Characters after which texts go to the engine; one document may be longer."""
+"""Characters of texts and ids after which texts go to the engine; one document may be longer."""
 BATCH_RECORDS = 2**12
 """Likewise documents."""
 
@@ -126,7 +126,7 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
                 else:
                     batch.append(record)
                     origins.append((file, row))
-                    length += len(record.text)
+                    length += len(record.text) + len(record.id)
                     if length >= BATCH_LENGTH or len(batch) >= BATCH_RECORDS:
                         encode(part.url)
                         length = 0

@@ -27,6 +27,8 @@ BATCH_TOKENS = 2**20
 """Ids of one record batch, at most; part of what makes shard bytes reproducible."""
 BATCH_DOCUMENTS = 2**16
 """Documents of one record batch, at most."""
+BATCH_NAMES = 2**26
+"""Bytes of ids and URLs of one record batch, about: a single one may be longer. Arrow's strings end at 2 GiB a batch."""
 _IPC_OPTIONS = pa.ipc.IpcWriteOptions(metadata_version=pa.ipc.MetadataVersion.V5, compression=None)
 
 
@@ -115,7 +117,12 @@ class ShardWriter:
         assert loss_spans is None or self._loss_spans, "the schema has no loss_spans"
         assert url is None or self._has_urls, "the schema has no url"
         assert (origin is not None) == self._has_origins, "an origin for every document, or for none"
-        if self._ids and (self._batch_tokens + len(ids) > BATCH_TOKENS or len(self._ids) >= BATCH_DOCUMENTS):
+        names = _utf8_bound(document_id) + (0 if url is None else _utf8_bound(url))
+        if self._ids and (
+            self._batch_tokens + len(ids) > BATCH_TOKENS
+            or len(self._ids) >= BATCH_DOCUMENTS
+            or self._batch_names + names > BATCH_NAMES
+        ):
             self.flush()
         self._ids.append(ids)
         self._document_ids.append(document_id)
@@ -125,6 +132,7 @@ class ShardWriter:
         if origin is not None:
             self._origins.append(origin)
         self._batch_tokens += len(ids)
+        self._batch_names += names
 
     def flush(self) -> None:
         """Write what was collected as one record batch."""
@@ -179,6 +187,12 @@ class ShardWriter:
         self._urls: list[str | None] = []
         self._origins: list[tuple[int, int]] = []
         self._batch_tokens = 0
+        self._batch_names = 0
+
+
+def _utf8_bound(text: str) -> int:
+    """Return the bytes of a text in UTF-8, or four for each character where that would have to be counted."""
+    return len(text) if text.isascii() else 4 * len(text)
 
 
 class _Hashing:

@@ -67,6 +67,28 @@ def test_a_document_longer_than_a_batch_has_one_of_its_own(
     ]
 
 
+def test_a_batch_is_bounded_by_the_bytes_of_names_too(
+    tmp_path: Path, make_identity: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 2,500 ids of a megabyte each would not fit into Arrow's strings, nor into memory.
+    monkeypatch.setattr(shard_writer, "BATCH_NAMES", 100)
+    names = [
+        ("a" * 60, None),
+        ("b" * 60, None),
+        ("c", "u" * 90),
+        ("é" * 10, None),
+        ("d" * 500, None),
+        ("e", None),
+    ]
+    with write_shard(str(tmp_path), shard_path(0, 1), make_identity(), urls=True) as shard:
+        for name, url in names:
+            shard.writer.append(name, np.array([5, 0], np.uint32), 1, url=url)
+    assert shard.entry is not None
+    batches = list(ShardReader(str(tmp_path), shard.entry, make_identity()).batches)
+    assert [batch.documents for batch in batches] == [1, 1, 1, 1, 1, 1]
+    assert [batch.column("document_id")[0].as_py() for batch in batches] == [name for name, _ in names]
+
+
 def test_a_failed_write_leaves_nothing(tmp_path: Path, make_identity: Callable[..., Any]) -> None:
     def fail() -> None:
         with write_shard(str(tmp_path), shard_path(0, 1), make_identity()) as shard:
