@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass
 from typing import Any
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError, InputError
+from tootsie.mixtures.comparison import first_difference
 from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Plan
 
@@ -38,13 +40,18 @@ class Audit:
     """First recorded step whose counts, batch size, phase or learning rate are not the plan's."""
     reason: str | None
     """What deviates there."""
+    plans: tuple[tuple[int, str], ...] = ()
+    """Where the run has followed several plans: first step of each, and its hash."""
 
 
 def audit_run(plan: Plan, metrics: str) -> Audit:
     """Compare the training lines of a run's ``metrics.jsonl`` with its plan.
 
+    Where the run has followed other plans before this one, each step is compared with the plan of its time, and each plan
+    with the past of the one before it.
+
     Args:
-      plan: the run's plan.
+      plan: the run's plan, the last one where it has been amended.
       metrics: URL of the file, or of the run's folder.
 
     Raises:
@@ -54,7 +61,9 @@ def audit_run(plan: Plan, metrics: str) -> Audit:
     url = metrics if metrics.endswith(".jsonl") else storage.join(metrics, "metrics.jsonl")
     if not storage.exists(url):
         raise InputError("the run has recorded nothing", file=url, remedy="Give the folder of a run")
-    order, deviation, last = Order(plan), None, None
+    followed = plans_followed(plan, url.rpartition("/")[0] if "/" in url else ".")
+    orders = {one.hash: Order(one) for _, one in followed}
+    deviation, last = _amended_past(followed), None
     for number, line in enumerate(storage.read_bytes(url).splitlines(), start=1):
         try:
             record = json.loads(line)
@@ -64,13 +73,16 @@ def audit_run(plan: Plan, metrics: str) -> Audit:
             continue
         last = record
         if deviation is None:
-            reason = _deviation(plan, order, record)
+            at_its_time = next(
+                (one for step, one in reversed(followed) if step < record["step"]), followed[0][1]
+            )
+            reason = _deviation(at_its_time, orders[at_its_time.hash], record)
             if reason is not None:
                 deviation = (record["step"], reason)
     if last is None:
         raise InputError("the run has recorded no step", file=url, remedy="Wait for the first")
     position = min(last["position"], plan.total_sequences)
-    planned = order.counts(position).tolist()
+    planned = orders[plan.hash].counts(position).tolist()
     rows = tuple(
         AuditRow(
             dataset.name,
@@ -80,7 +92,45 @@ def audit_run(plan: Plan, metrics: str) -> Audit:
         )
         for dataset, count in zip(plan.datasets, planned, strict=True)
     )
-    return Audit(last["step"], rows, *(deviation or (None, None)))
+    plans = tuple((step, one.hash) for step, one in followed) if len(followed) > 1 else ()
+    return Audit(last["step"], rows, *(deviation or (None, None)), plans)
+
+
+def plans_followed(plan: Plan, folder: str) -> list[tuple[int, Plan]]:
+    """Return the plans that a run has followed, with the first step of each; the last is ``plan``.
+
+    They are those of ``lineage`` in the run's ``config.json``, which it keeps in ``plans/``. If ``plan`` is not the last of
+    them, the run is held to it alone.
+
+    Args:
+      plan: what the run follows now.
+      folder: of the run.
+    """
+    url = storage.join(folder, "config.json")
+    try:
+        lineage = json.loads(storage.read_bytes(url)).get("lineage", []) if storage.exists(url) else []
+        entries = [(entry["step"], entry["hash"]) for entry in lineage if entry["kind"] == "plan"]
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise ArtefactError(f"not the configuration of a run: {error}", file=url, field="lineage") from None
+    if not entries or entries[-1][1] != plan.hash:
+        return [(0, plan)]
+    kept = [(step, name, storage.join(folder, "plans", f"{name}.json")) for step, name in entries[:-1]]
+    # Those of a run that this one branches off are kept there, and none of their steps is recorded here.
+    return [(step, Plan.load(file)) for step, _, file in kept if storage.exists(file)] + [
+        (entries[-1][0], plan)
+    ]
+
+
+def _amended_past(followed: list[tuple[int, Plan]]) -> tuple[int, str] | None:
+    """Return the first step, counted as in a run's records, at which a plan has not the past of the one before it."""
+    for (_, before), (step, after) in itertools.pairwise(followed):
+        difference = first_difference(before, after, step)
+        if difference is not None:
+            why = (
+                f"plan {after.hash[:12]}, followed from step {step:,}, has another past: {difference.reason}"
+            )
+            return difference.step + 1, why
+    return None
 
 
 def _deviation(plan: Plan, order: Order, record: dict[str, Any]) -> str | None:
@@ -110,6 +160,8 @@ def print_audit(audit: Audit) -> None:
     """Print an audit: a line for each dataset, then the verdict."""
     width = max(len(row.dataset) for row in audit.rows)
     print(f"after {audit.step:,} updates")
+    for step, name in audit.plans:
+        print(f"  from step {step:,} by plan {name[:12]}")
     for row in audit.rows:
         mark = "" if row.planned == row.consumed else f"  planned {row.planned:,}"
         print(f"  {row.dataset:<{width}}  {row.consumed:>15,} sequences  {row.epochs:8.3f} epochs{mark}")

@@ -28,6 +28,8 @@ from tootsie.datasets.provenance import fingerprint
 
 FORMAT = "tootsie-checkpoint/1"
 RECORD_NAME = "record.json"
+REPLACING = "replacing"
+"""Folder in which a checkpoint waits that takes the place of another one of its step."""
 
 
 class FileDigest(BaseModel):
@@ -130,6 +132,34 @@ def begin(folder: str, state: Any, record: CheckpointRecord) -> Callable[[], Che
     return complete
 
 
+def replace(folder: str, state: Any, record: CheckpointRecord, before: CheckpointRecord) -> CheckpointRecord:
+    """Put another checkpoint of the same step in the place of ``before``, which is kept as ``replaced-<step>-<hash>``.
+
+    Interrupted at any point, the step has the one or the other: :func:`newest_good` ends what was begun.
+    """
+    waiting = storage.join(folder, REPLACING)
+    filesystem, path = url_to_fs(waiting)
+    if filesystem.exists(path):
+        filesystem.rm(path, recursive=True)
+    written = save(waiting, state, record)
+    _move(folder, str(record.step), f"replaced-{record.step}-{before.hash[:12]}")
+    _move(folder, f"{REPLACING}/{record.step}", str(record.step))
+    filesystem.rm(path, recursive=True)
+    return written
+
+
+def end_replacing(folder: str) -> None:
+    """End a replacement that was interrupted between its two moves; one that was interrupted before them is undone."""
+    waiting = storage.join(folder, REPLACING)
+    filesystem, path = url_to_fs(waiting)
+    present = steps_in(folder)
+    for step in steps_in(waiting):
+        if step not in present:
+            _move(folder, f"{REPLACING}/{step}", str(step))
+    if filesystem.exists(path):
+        filesystem.rm(path, recursive=True)
+
+
 def remove(folder: str, step: int) -> None:
     """Delete the checkpoint of one step, its record first; one that is pinned stays."""
     if is_pinned(folder, step):
@@ -213,6 +243,7 @@ def newest_good(folder: str, tell: Callable[[str], None]) -> CheckpointRecord | 
     Raises:
       ArtefactError: checkpoints exist and none is good.
     """
+    end_replacing(folder)
     steps = steps_in(folder)
     first_fault: ArtefactError | None = None
     for step in steps:
@@ -315,8 +346,13 @@ def remove_unfinished(folder: str) -> list[str]:
 
 
 def _set_aside(folder: str, step: int) -> None:
-    filesystem, source = url_to_fs(storage.join(folder, str(step)))
-    target = url_to_fs(storage.join(folder, f"damaged-{step}"))[1]
+    _move(folder, str(step), f"damaged-{step}")
+
+
+def _move(folder: str, name: str, to: str) -> None:
+    """Rename a folder below ``folder``; one that has the new name is removed."""
+    filesystem, source = url_to_fs(storage.join(folder, name))
+    target = url_to_fs(storage.join(folder, to))[1]
     if filesystem.exists(target):
         filesystem.rm(target, recursive=True)
     filesystem.mv(source, target, recursive=True)

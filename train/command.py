@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from tootsie.datasets.errors import EXIT_FAULT
+from tootsie.train import state_command
 
 
 class _RunByDefault(TyperGroup):
@@ -37,7 +38,7 @@ def run_command(
     run_file: Annotated[str, typer.Argument(metavar="RUN.yaml", help="The run file.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, train nothing.")] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Stop after that many steps, with a checkpoint.")
+        int | None, typer.Option(min=0, help="Stop after that many steps, with a checkpoint.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**32 - 1, help="In place of the run file's seed.")
@@ -127,6 +128,11 @@ def sample_command(
     ids = generate(loaded.params, [prompt_ids(tokenizer, text) for text in prompt], seed)
     for text, written in zip(prompt, ids, strict=True):
         typer.echo(f"{text}{tokenizer.decode(until_end(written, identity.eos_id))}\n")
+
+
+app.add_typer(state_command.app, name="state")
+app.command("pin")(state_command.pin_command)
+app.command("unpin")(state_command.unpin_command)
 
 
 @app.command("precompile")
