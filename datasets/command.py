@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tootsie.datasets.terminal import printable, printable_line
+
 if TYPE_CHECKING:
     from tootsie.datasets.document import Document
 
@@ -128,12 +130,14 @@ def show(
         if shown >= documents:
             break
         facts = {"created": document.created, **document.metadata}
-        print(f"\n━━ {document.id}")
+        print(f"\n━━ {printable_line(document.id)}")
         for name, value in facts.items():
             if value is not None and not isinstance(value, list | dict):
-                print(f"   {name}: {' '.join(str(value).split())[:160]}")
+                print(printable_line(f"   {name}: {' '.join(str(value).split())[:160]}"))
         print()
-        print(document.text[:characters].rstrip() + (" …" if len(document.text) > characters else ""))
+        print(
+            printable(document.text[:characters].rstrip()) + (" …" if len(document.text) > characters else "")
+        )
 
 
 @app.command(context_settings=_CONTEXT)
@@ -163,7 +167,7 @@ def verify(
         print(json.dumps({found.unit: found.rows, **asdict(found)}, indent=1))
     else:
         for fault in found.faults:
-            print(f"{fault.path}: {fault.problem}")
+            print(printable_line(f"{fault.path}: {fault.problem}"))
     if found.faults:
         raise error(folder, found)
     if not as_json:

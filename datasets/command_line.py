@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from tootsie.datasets.errors import EXIT_FAULT, EXIT_USER_ERROR, EXIT_WHOLE, UserError
+from tootsie.datasets.terminal import printable
 
 STAGES = {
     "curate": ("tootsie.curate.command", "Raw dumps to Markdown documents."),
@@ -69,7 +70,7 @@ def run_command(command: Any, arguments: Sequence[str] | None = None, name: str 
     except UserError as error:
         if os.environ.get("TOOTSIE_TRACEBACK"):
             raise
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {printable(str(error))}", file=sys.stderr)
         return EXIT_USER_ERROR
     except (click.Abort, KeyboardInterrupt):
         print("interrupted", file=sys.stderr)

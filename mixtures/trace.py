@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tootsie.datasets.errors import ArtefactError, SpecError
+from tootsie.datasets.terminal import printable_line
 from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Evidence, Plan
 from tootsie.tokenize.cache import TokenCache
@@ -89,10 +90,9 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
         )
         for document in row["documents"]:
             begin, end = document["tokens"]
-            print(
-                f"    shard {document['shard']} row {document['row']}  tokens {begin:,}-{end:,}  {document['id']}"
-                + (f"  {document['url']}" if "url" in document else "")
-            )
+            where = f"shard {document['shard']} row {document['row']}  tokens {begin:,}-{end:,}"
+            url = f"  {document['url']}" if "url" in document else ""
+            print(printable_line(f"    {where}  {document['id']}{url}"))
 
 
 def open_cache(plan: Plan, number: int) -> TokenCache:

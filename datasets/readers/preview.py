@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tootsie.datasets.errors import shorten
 from tootsie.datasets.readers.reading import read_records
 from tootsie.datasets.readers.record import Record, text_of
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+from tootsie.datasets.terminal import printable, printable_line
 
 
 def preview(urls: Sequence[str], text_key: str | None, records: int, characters: int) -> Iterator[str]:
@@ -29,15 +27,15 @@ def preview(urls: Sequence[str], text_key: str | None, records: int, characters:
     """
     found = itertools.chain.from_iterable(read_records(url) for url in urls)
     for record in itertools.islice(found, records):
-        yield _printable(f"━━ {record.source_file}, record {record.number}")
+        yield printable_line(f"━━ {record.source_file}, record {record.number}")
         for key, value in record.fields.items():
             if text_key is None or key != text_key.split(".", 1)[0]:
                 limit = characters if text_key is None else 160
-                yield _printable(f"   {key}: {shorten(_one_line(value), max(limit, 1))}")
+                yield printable_line(f"   {key}: {shorten(_one_line(value), max(limit, 1))}")
         if text_key is not None:
             text = text_of(record, text_key)
             yield ""
-            yield _printable(text[:characters].rstrip()) + (" …" if len(text) > characters else "")
+            yield printable(text[:characters].rstrip()) + (" …" if len(text) > characters else "")
         yield ""
 
 
@@ -52,11 +50,6 @@ def _as_json(record: Record, text_key: str | None) -> dict[str, Any]:
     if text_key is not None:
         shown["text"] = text_of(record, text_key)
     return shown | {"fields": json.loads(json.dumps(record.fields, default=_foreign))}
-
-
-def _printable(text: str) -> str:
-    """Return a text in which control characters, which steer a terminal, are shown as pictures."""
-    return _CONTROL.sub(lambda match: chr(0x2400 + ord(match[0])) if ord(match[0]) < 32 else "\ufffd", text)
 
 
 def _one_line(value: Any) -> str:

@@ -14,6 +14,7 @@ from tootsie.datasets.command_line import run_command
 from tootsie.mixtures.command import app
 from tootsie.mixtures.plan import Plan
 from tootsie.mixtures.sampler import Sampler
+from tootsie.mixtures.trace import print_rows
 from tootsie.tokenize.cache import TokenCache
 
 
@@ -125,6 +126,20 @@ def test_trace_names_the_documents_that_the_batch_holds(
             assert whole.document_id == document["id"]
             ids += whole.input_ids[slice(*document["tokens"])].tolist()
         assert ids == batch.tokens[number].tolist()
+
+
+def test_a_document_is_a_line_whatever_its_id_and_url_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    document = {
+        "shard": 0,
+        "row": 1,
+        "id": "a\x1b[2J",
+        "url": "https://e.org/\nrow 9\u202e",
+        "tokens": [0, 5],
+    }
+    row = {"row": 0, "position": 7, "dataset": "web", "epoch": 0, "window": 3, "documents": [document]}
+    print_rows([row])
+    out = capsys.readouterr().out
+    assert out.splitlines()[1:] == ["    shard 0 row 1  tokens 0-5  a␛[2J  https://e.org/␊row 9\ufffd"]
 
 
 def test_trace_gives_urls_where_the_cache_has_them(
