@@ -7,11 +7,34 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError, InputError
 from tootsie.mixtures.comparison import first_difference
 from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Plan
+
+
+class _Record(BaseModel):
+    """What is read of the line that a run writes after a step; more may stand there."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    step: int
+    """Updates made."""
+    position: int = Field(ge=0)
+    """Sequences drawn."""
+    phase: str
+    """Of the plan."""
+    batch_size: int
+    """Sequences of the step."""
+    learning_rate: float
+    """Of the update."""
+    consumed: dict[str, int]
+    """Sequences drawn of each dataset."""
+    tokens: int | None = None
+    """Tokens drawn."""
 
 
 @dataclass(frozen=True)
@@ -66,34 +89,34 @@ def audit_run(plan: Plan, metrics: str) -> Audit:
     deviation, last = _amended_past(followed), None
     for number, line in enumerate(storage.read_bytes(url).splitlines(), start=1):
         try:
-            record = json.loads(line)
-        except ValueError as error:
+            content = json.loads(line)
+        except (ValueError, RecursionError) as error:
             raise ArtefactError("a line is not JSON", file=f"{url}:{number}", value=str(error)) from None
-        if record.get("kind") != "train":
+        if isinstance(content, dict) and content.get("kind") != "train":
             continue
-        last = record
+        last = record = _record(content, f"{url}:{number}")
         if deviation is None:
             at_its_time = next(
-                (one for step, one in reversed(followed) if step < record["step"]), followed[0][1]
+                (one for step, one in reversed(followed) if step < record.step), followed[0][1]
             )
             reason = _deviation(at_its_time, orders[at_its_time.hash], record)
             if reason is not None:
-                deviation = (record["step"], reason)
+                deviation = (record.step, reason)
     if last is None:
         raise InputError("the run has recorded no step", file=url, remedy="Wait for the first")
-    position = min(last["position"], plan.total_sequences)
+    position = min(last.position, plan.total_sequences)
     planned = orders[plan.hash].counts(position).tolist()
     rows = tuple(
         AuditRow(
             dataset.name,
             count,
-            last["consumed"].get(dataset.name, 0),
-            float(plan.lengths.passes(dataset.name, position, last["consumed"].get(dataset.name, 0))),
+            last.consumed.get(dataset.name, 0),
+            float(plan.lengths.passes(dataset.name, position, last.consumed.get(dataset.name, 0))),
         )
         for dataset, count in zip(plan.datasets, planned, strict=True)
     )
     plans = tuple((step, one.hash) for step, one in followed) if len(followed) > 1 else ()
-    return Audit(last["step"], rows, *(deviation or (None, None)), plans)
+    return Audit(last.step, rows, *(deviation or (None, None)), plans)
 
 
 def plans_followed(plan: Plan, folder: str) -> list[tuple[int, Plan]]:
@@ -133,26 +156,42 @@ def _amended_past(followed: list[tuple[int, Plan]]) -> tuple[int, str] | None:
     return None
 
 
-def _deviation(plan: Plan, order: Order, record: dict[str, Any]) -> str | None:
+def _record(content: Any, where: str) -> _Record:
+    try:
+        return _Record.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ArtefactError(
+            f"the line is not what a run records of a step: {first['msg'].lower()}",
+            file=where,
+            field=".".join(map(str, first["loc"])) or None,
+            value=first["input"],
+            remedy="Give the metrics.jsonl of a run of tootsie train, whole",
+        ) from None
+
+
+def _deviation(plan: Plan, order: Order, record: _Record) -> str | None:
     """Return what in a line is not the plan's; step n of a record means after n updates."""
-    update = record["step"] - 1
+    update = record.step - 1
     if not 0 <= update < plan.total_steps:
-        return f"the plan has no step {record['step']:,}"
+        return f"the plan has no step {record.step:,}"
     phase, (_, position) = plan.phase_of_step(update), plan.rows_of_step(update)
     expected: dict[str, Any] = {"phase": phase.name, "batch_size": phase.batch_size, "position": position}
-    if "tokens" in record:
+    if record.tokens is not None:
         expected["tokens"] = plan.lengths.tokens_before(position)
     for key, value in expected.items():
-        if record[key] != value:
-            return f"{key} is {record[key]}, planned is {value}"
+        if getattr(record, key) != value:
+            return f"{key} is {getattr(record, key)}, planned is {value}"
     rate = plan.learning_rate(update)
-    if abs(record["learning_rate"] - rate) > 1e-6 * rate:
-        return f"the learning rate is {record['learning_rate']:g}, planned is {rate:g}"
-    counts = order.counts(position).tolist()
-    for dataset, count in zip(plan.datasets, counts, strict=True):
-        consumed = record["consumed"].get(dataset.name, 0)
+    if not abs(record.learning_rate - rate) <= 1e-6 * rate:  # Also where it is no number.
+        return f"the learning rate is {record.learning_rate:g}, planned is {rate:g}"
+    counts = dict(
+        zip((dataset.name for dataset in plan.datasets), order.counts(position).tolist(), strict=True)
+    )
+    for name in {**counts, **record.consumed}:
+        consumed, count = record.consumed.get(name, 0), counts.get(name, 0)
         if consumed != count:
-            return f"{consumed:,} sequences of {dataset.name} are consumed, planned are {count:,}"
+            return f"{consumed:,} sequences of {name} are consumed, planned are {count:,}"
     return None
 
 

@@ -44,6 +44,8 @@ def records(plan: Plan) -> list[dict[str, Any]]:
         ({"learning_rate": 2e-3}, "the learning rate is 0.002, planned is 0.001"),
         ({"consumed": {"a": 25, "b": 0}}, "sequences of a are consumed, planned are"),
         ({"position": 24}, "position is 24, planned is 25"),
+        ({"learning_rate": float("nan")}, "the learning rate is nan, planned is 0.001"),
+        ({"consumed": {"a": 19, "b": 6, "c": 3}}, "3 sequences of c are consumed, planned are 0"),
     ],
 )
 def test_the_first_deviation(
@@ -93,3 +95,22 @@ def test_what_cannot_be_audited(make_plan: Callable[..., Plan], tmp_path: Path) 
     (tmp_path / "metrics.jsonl").write_text('{"kind": "train"')
     with pytest.raises(ArtefactError, match=r"metrics\.jsonl:1: a line is not JSON"):
         audit_run(plan, str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("5", r"metrics.jsonl:1: .*not what a run records .* \(found 5\)"),
+        ("[]", "not what a run records"),
+        ('{"kind": "train", "step": 1}', "position: .*field required"),
+        ('{"kind": "train", "step": "1"}', "step: .*valid integer"),
+        ("[" * 100_000, "a line is not JSON"),
+        ('{"kind": "train", "st', "a line is not JSON"),
+    ],
+)
+def test_lines_that_no_run_writes(
+    make_plan: Callable[..., Plan], tmp_path: Path, line: str, message: str
+) -> None:
+    (tmp_path / "metrics.jsonl").write_text(line + "\n")
+    with pytest.raises(ArtefactError, match=message):
+        audit_run(make_plan([(8, 5, {"a": 3, "b": 1})]), str(tmp_path))
