@@ -1,5 +1,5 @@
-"""``tootsie curate arxiv|wikipedia|stackexchange IN... OUT``: raw dumps to Markdown documents; ``fidelity`` measures them;
-``dedup`` and ``decontaminate`` clean them."""
+"""``tootsie curate arxiv|wikipedia|stackexchange|web IN... OUT``: raw dumps to Markdown documents; ``fidelity`` measures them;
+``dedup`` and ``decontaminate`` clean them; ``datashop`` makes questions and answers of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 import typer.main
 
 from tootsie.curate import command_options as options
+from tootsie.curate.datashop.command import datashop
 from tootsie.curate.decontamination.command import decontaminate
 from tootsie.curate.deduplication.command import dedup
 from tootsie.curate.fidelity.command import fidelity
@@ -33,6 +34,7 @@ app.command()(fidelity)
 _CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 app.command(context_settings=_CONTEXT)(dedup)
 app.command(context_settings=_CONTEXT)(decontaminate)
+app.command(context_settings=_CONTEXT)(datashop)
 
 
 @app.command(context_settings=_CONTEXT)
@@ -224,6 +226,64 @@ def stackexchange(
         _settings(
             shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty, sample_dropped_text
         ),
+        workers,
+        dry_run=dry_run,
+        overwrite=overwrite,
+    )
+
+
+@app.command(context_settings=_CONTEXT)
+def web(
+    paths: options.Paths,
+    preset: Annotated[
+        str, typer.Option(help="What is taken for main content in doubt: precision, balanced or recall.")
+    ] = "balanced",
+    refuse_robots: Annotated[
+        str | None,
+        typer.Option(
+            help="Directives to robots, as in noindex,noai: pages that have one are dropped. They stay in metadata.robots.",
+            metavar="LIST",
+        ),
+    ] = None,
+    identify_language: Annotated[bool, typer.Option(help="Write down the language of each text.")] = True,
+    languages: options.Languages = None,
+    min_characters: options.MinCharacters = 200,
+    max_characters: options.MaxCharacters = None,
+    shards: options.Shards = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    added: options.Added = None,
+    max_failures: options.MaxFailures = 0.02,
+    max_document_bytes: options.MaxBytes = 16 * 2**20,
+    time_limit: options.TimeLimit = 60.0,
+    memory_limit: options.MemoryLimit = 2048,
+    allow_empty: options.AllowEmpty = False,
+    dry_run: options.DryRun = False,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Pages of crawls: WARC, WET and ARC files."""
+    from tootsie.curate.language import identifier_version
+    from tootsie.curate.web.corpus import Web
+    from tootsie.curate.web.main_content import Preset
+
+    filters = _filters(min_characters, max_characters, languages, None)
+    if identify_language:
+        filters["language_identifier"] = identifier_version("--identify-language")
+    corpus = Web(
+        added=options.date(added),
+        max_document_bytes=max_document_bytes,
+        preset=options.choice("--preset", preset, tuple(Preset)),
+        identify_language=identify_language,
+        refused_robots=options.several(
+            "--refuse-robots", refuse_robots, r"[a-z-]+", "directives, as in noindex,noai"
+        ),
+        **filters,
+    )
+    _run(
+        corpus,
+        paths,
+        _settings(shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty, 0),
         workers,
         dry_run=dry_run,
         overwrite=overwrite,

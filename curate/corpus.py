@@ -144,6 +144,8 @@ class Corpus(abc.ABC):
 
     name: ClassVar[str]
     """The ``source`` field of its documents."""
+    converter: ClassVar[str | None] = None
+    """``module:function`` that converts its pages in the process for that; none means :mod:`.page_conversion`."""
 
     added: str | None = None
     """ISO-8601 date for the ``added`` field of every document."""

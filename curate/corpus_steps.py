@@ -10,6 +10,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -110,7 +111,7 @@ class WriteShard(beam.DoFn):
     def setup(self) -> None:
         """Make a converter; its process starts with the first document."""
         if self._limits.seconds or self._limits.memory:
-            self._converter = LimitedConverter(self._limits)
+            self._converter = LimitedConverter(self._limits, self._corpus.converter)
 
     def teardown(self) -> None:
         """End the converter's process."""
@@ -133,7 +134,7 @@ class WriteShard(beam.DoFn):
             self._corpus.name,
             convert_pending(
                 self._corpus.documents(records),
-                self._converter or convert_here,
+                self._converter or partial(convert_here, function=self._corpus.converter),
                 DroppedTextSample(self._sample),
             ),
             sum(count for _, count, _ in ranges),

@@ -24,8 +24,11 @@ _NO_LANGUAGE = re.compile(
 )
 
 
-def identifier_version() -> str:
+def identifier_version(option: str = "--languages") -> str:
     """Return name and version of the identifier.
+
+    Args:
+      option: what needs it.
 
     Raises:
       SpecError: the package is not installed.
@@ -35,8 +38,9 @@ def identifier_version() -> str:
     except importlib.metadata.PackageNotFoundError:
         raise SpecError(
             "the language of these documents has to be identified, which needs another package",
-            field="--languages",
-            remedy="pip install 'tootsie[language]'",
+            field=option,
+            remedy="pip install 'tootsie[language]'"
+            + (", or --no-identify-language" if "identify" in option else ""),
         ) from None
 
 

@@ -8,6 +8,7 @@ and is started again after it died of one.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import pickle
 import select
@@ -31,7 +32,7 @@ from tootsie.curate.corpus import (
     TimeLimitFault,
     failed,
 )
-from tootsie.curate.page_conversion import Converted, Request, convert_request
+from tootsie.curate.page_conversion import Converted, Request
 
 CONVERTER = "tootsie.curate.page_conversion:convert_request"
 """What converts, in its process."""
@@ -54,8 +55,15 @@ Convert = Callable[[Sequence[Request]], list[Result]]
 """Converts some documents."""
 
 
-def convert_here(requests: Sequence[Request]) -> list[Result]:
-    """Convert documents in this process, without limits."""
+def convert_here(requests: Sequence[Request], function: str | None = None) -> list[Result]:
+    """Convert documents in this process, without limits.
+
+    Args:
+      requests: the documents.
+      function: as of :class:`LimitedConverter`.
+    """
+    module, _, name = (function or CONVERTER).partition(":")
+    convert_request: Callable[[Request], Converted] = getattr(importlib.import_module(module), name)
     results: list[Result] = []
     for request in requests:
         try:

@@ -53,7 +53,7 @@ def read_warc(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Record]:
                 value=shorten(line.decode("utf-8", "replace").strip(), 80),
                 remedy="The record before it has a wrong length, or the file is damaged: fetch it again",
             )
-        warc = _headers(stream, name, where)
+        warc = read_headers(stream, name, where)
         stated = warc.get("content-length", "")
         if not re.fullmatch(r"\d{1,18}", stated):
             raise InputError(
@@ -69,7 +69,7 @@ def read_warc(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Record]:
         number += 1
 
 
-def _headers(stream: IO[bytes], name: str, where: str) -> Headers:
+def read_headers(stream: IO[bytes], name: str, where: str) -> Headers:
     """Return the named fields up to the empty line."""
     content = bytearray()
     while True:
@@ -82,11 +82,11 @@ def _headers(stream: IO[bytes], name: str, where: str) -> Headers:
                 remedy="Fetch it again and compare its checksum",
             )
         if line in (b"\r\n", b"\n"):
-            return _parse(bytes(content))
+            return parse_headers(bytes(content))
         content += line
 
 
-def _parse(content: bytes) -> Headers:
+def parse_headers(content: bytes) -> Headers:
     found: Headers = {}
     last = ""
     for line in content.decode("utf-8", "replace").splitlines():
@@ -130,20 +130,20 @@ def _fields(warc: Headers, length: int, block: bytes | None, limit: int) -> dict
     }
     content_type = warc.get("content-type", "")
     if block is not None and block.startswith(b"HTTP/"):
-        head, block = _split_http(block)
+        head, block = split_http(block)
         status = head.split(b"\n", 1)[0].split(maxsplit=2)
-        http = _parse(head.split(b"\n", 1)[1] if b"\n" in head else b"")
+        http = parse_headers(head.split(b"\n", 1)[1] if b"\n" in head else b"")
         fields["status"] = int(status[1]) if len(status) > 1 and status[1].isdigit() else None
         fields["http"] = http
         content_type = http.get("content-type", "")
-        block = _decoded(block, http, limit)
+        block = decode_payload(block, http, limit)
     fields["content_type"] = content_type or None
     fields["content"] = None if block is None else _as_text(block, content_type)
     fields["warc"] = warc
     return fields
 
 
-def _split_http(block: bytes) -> tuple[bytes, bytes]:
+def split_http(block: bytes) -> tuple[bytes, bytes]:
     for mark in (b"\r\n\r\n", b"\n\n"):
         at = block.find(mark, 0, MAX_HEADER)
         if at >= 0:
@@ -151,7 +151,7 @@ def _split_http(block: bytes) -> tuple[bytes, bytes]:
     return block[:MAX_HEADER], b""
 
 
-def _decoded(block: bytes, http: Headers, limit: int) -> bytes | None:
+def decode_payload(block: bytes, http: Headers, limit: int) -> bytes | None:
     """Return the payload without transfer and content encodings; as it stands where they are not what the header says."""
     if "chunked" in http.get("transfer-encoding", "").lower():
         block = _dechunked(block)

@@ -1,0 +1,1 @@
+"""Pages of crawls as documents: WARC and ARC records, main content, Markdown."""

@@ -1,0 +1,216 @@
+"""The records of crawls: WARC, WET and WAT (ISO 28500) and ARC (Internet Archive, 1996), compressed or not.
+
+What is damaged is a record of its own kind, and reading goes on behind it wherever the next record can be found: in a crawl of
+thousands of files some are cut off. Source of ARC: https://archive.org/web/researcher/ArcFileFormat.php
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from tootsie.curate.web.gzip_members import GzipMembers
+from tootsie.datasets import compression, storage
+from tootsie.datasets.compression import Compression
+from tootsie.datasets.errors import InputError
+from tootsie.datasets.readers import warc
+
+MAX_RATIO = 2000
+"""Unpacked over stored bytes, beyond 256 MiB."""
+MAX_LINE = 2**16
+"""Bytes of the first line of a record."""
+MAX_SEARCH = 2**30
+"""Bytes behind a damaged record in which the next one is looked for."""
+MAX_FAULTS = 10_000
+"""Damaged places of a compressed file that are passed over on the way to the next record."""
+_VERSION = re.compile(rb"WARC/\d+\.\d+\s*\Z")
+_ARC_LINE = re.compile(rb"(\S+) (\S+) (\d{8,17}) (\S*)(?: .*)? (\d{1,15})\s*\Z")
+_STEP = 2**20
+
+
+@dataclass(frozen=True)
+class ArchiveRecord:
+    """One record of a crawl."""
+
+    number: int
+    """Zero-based, within the file."""
+    kind: str
+    """``WARC-Type``; ``response`` or ``filedesc`` of ARC; ``damaged``."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """Named fields in lower case: ``warc-target-uri``, ``warc-date`` … of ARC too."""
+    size: int = 0
+    """Bytes of the block."""
+    block: bytes | None = b""
+    """As stored, HTTP header included; ``None`` where it is over the limit."""
+    problem: str = ""
+    """What is wrong with a damaged one."""
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What a server answered."""
+
+    status: int | None
+    http: dict[str, str]
+    content: bytes | None
+    """Without transfer and content coding; ``None`` where it is over the limit."""
+    problem: str = ""
+    """Why it cannot be read."""
+
+
+def read_archive(url: str, limit: int) -> Iterator[ArchiveRecord]:
+    """Yield the records of one file, in order, one in memory at a time.
+
+    Args:
+      url: the file.
+      limit: bytes of a block beyond which it is passed over.
+
+    Raises:
+      InputError: the file is of another kind.
+    """
+    with storage.open_binary(url) as raw:
+        head = raw.read(8)
+        raw.seek(0)
+        kind = compression.by_content(head)
+        if kind is Compression.NONE:
+            yield from _records(io.BufferedReader(raw) if isinstance(raw, io.RawIOBase) else raw, url, limit)
+            return
+        if kind is Compression.GZIP:
+            yield from _records(io.BufferedReader(GzipMembers(raw, MAX_RATIO), 2**17), url, limit)
+            return
+        with compression.decompressed(raw, kind, url, MAX_RATIO) as stream:
+            yield from _records(stream, url, limit)
+
+
+def _records(stream: IO[bytes], url: str, limit: int) -> Iterator[ArchiveRecord]:
+    number = 0
+    line = b""
+    while True:
+        try:
+            line = line or _next_line(stream)
+            if not line:
+                return
+            if number == 0 and not _VERSION.match(line) and not line.startswith(b"filedesc:"):
+                raise InputError(
+                    "neither WARC nor ARC",
+                    file=url,
+                    value=line[:40].decode("latin-1"),
+                    remedy="A record begins with its version, such as WARC/1.0; an ARC file with filedesc:",
+                )
+            record, line = _record(stream, line, url, number, limit)
+        except InputError as error:
+            if number == 0 and error.problem == "neither WARC nor ARC":
+                raise
+            yield ArchiveRecord(number, "damaged", problem=str(error.problem))
+            number += 1
+            line = _resync(stream)
+            if not line:
+                return
+            continue
+        yield record
+        number += 1
+
+
+def _record(stream: IO[bytes], line: bytes, url: str, number: int, limit: int) -> tuple[ArchiveRecord, bytes]:
+    """Return the record that begins with a line; and the next line, where that had to be read."""
+    where = f"record {number}"
+    if _VERSION.match(line):
+        headers = warc.read_headers(stream, url, where)
+        stated = headers.get("content-length", "")
+        if not re.fullmatch(r"\d{1,18}", stated):
+            raise InputError("no length")
+        size = int(stated)
+        kind = headers.get("warc-type", "").lower() or "unknown"
+    elif match := _ARC_LINE.match(line):
+        target, address, date, content_type, length = match.groups()
+        headers = {
+            "warc-target-uri": target.decode("utf-8", "replace"),
+            "warc-ip-address": address.decode("utf-8", "replace"),
+            "warc-date": date.decode(),
+            "content-type": content_type.decode("utf-8", "replace"),
+        }
+        size, kind = int(length), "filedesc" if target.startswith(b"filedesc:") else "response"
+    else:
+        raise InputError("no record begins here: the one before has a wrong length, or bytes are missing")
+    block = _block(stream, size, limit)
+    return ArchiveRecord(number, kind, headers, size, block), b""
+
+
+def _next_line(stream: IO[bytes]) -> bytes:
+    line = stream.readline(MAX_LINE)
+    while line in (b"\r\n", b"\n"):
+        line = stream.readline(MAX_LINE)
+    return line
+
+
+def _resync(stream: IO[bytes]) -> bytes:
+    """Return the first line of the next record, nothing where there is none."""
+    passed = faults = 0
+    while passed < MAX_SEARCH and faults < MAX_FAULTS:
+        try:
+            line = stream.readline(MAX_LINE)
+        except InputError:  # of the compression: it goes on behind that, or is at its end
+            faults += 1
+            continue
+        if not line or _VERSION.match(line) or _ARC_LINE.match(line):
+            return line
+        passed += len(line)
+    return b""
+
+
+def _block(stream: IO[bytes], size: int, limit: int) -> bytes | None:
+    """Return the block; pass over it and return ``None`` where it is over the limit."""
+    parts: list[bytes] = []
+    left = size
+    while left:
+        chunk = stream.read(min(left, _STEP))
+        if not chunk:
+            raise InputError(f"the file ends {left:,} bytes before the end of a record of {size:,}")
+        left -= len(chunk)
+        if size <= limit:
+            parts.append(chunk)
+    return b"".join(parts) if size <= limit else None
+
+
+_CODINGS = {"", "identity", "gzip", "x-gzip", "deflate"}
+
+
+def payload_of(record: ArchiveRecord, limit: int) -> Payload:
+    """Return what the server answered, of a record with an HTTP response; the block of another as it is."""
+    block = record.block
+    if block is None or not block.startswith(b"HTTP/"):
+        return Payload(None, {}, block)
+    head, body = warc.split_http(block)
+    first, _, rest = head.partition(b"\n")
+    words = first.split(maxsplit=2)
+    status = int(words[1]) if len(words) > 1 and words[1].isdigit() and len(words[1]) == 3 else None
+    http = warc.parse_headers(rest)
+    content = warc.decode_payload(body, http, limit)
+    codings = {one.strip() for one in http.get("content-encoding", "").lower().split(",")}
+    problem = ""
+    # Crawlers store bodies decoded under a header that still tells how they came.
+    if codings - _CODINGS and content is not None and b"\0" in content[:1024]:
+        problem = f"content coding {', '.join(sorted(codings - _CODINGS))}"
+    return Payload(status, http, content, problem)
+
+
+def header_metadata(headers: dict[str, str]) -> dict[str, Any]:
+    """Return what the header of a record says that a document keeps: ``url``, ``crawled``, ``truncated``."""
+    url = headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">")
+    found = {
+        "url": url,
+        "crawled": iso_date(headers.get("warc-date", "")),
+        "truncated": headers.get("warc-truncated"),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def iso_date(date: str) -> str | None:
+    """Return a date of WARC or ARC (``20240102030405``) in ISO 8601, ``None`` where it is none."""
+    if match := re.fullmatch(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)\d*)?", date):
+        year, month, day, hour, minute, second = match.groups(default="00")
+        return f"{year}-{month}-{day}T{hour}:{minute}:{second}Z"
+    return date if re.fullmatch(r"\d{4}-\d{2}-\d{2}(T[0-9:.]+Z?)?", date) else None
