@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from tootsie.curate.markdownify import nesting
 from tootsie.curate.markdownify.arxiv import ARXIV_CLASSES
-from tootsie.curate.markdownify.blocks import BLOCK_TAGS
+from tootsie.curate.markdownify.blocks import BLOCK_TAGS, container
 from tootsie.curate.markdownify.class_rules import ClassRules
 from tootsie.curate.markdownify.decoding import Decoded, decode
 from tootsie.curate.markdownify.equations import cut_mathml
@@ -21,7 +21,7 @@ from tootsie.curate.markdownify.formulas import dollars_of
 from tootsie.curate.markdownify.inlines import INLINE_TAGS
 from tootsie.curate.markdownify.math_elements import MATH_CLASSES, MATH_TAGS
 from tootsie.curate.markdownify.options import Dollars, Limits, Options, Profile
-from tootsie.curate.markdownify.serializer import Handler, Serializer
+from tootsie.curate.markdownify.serializer import Handler, Node, Serializer
 from tootsie.curate.markdownify.split_formulas import join_split_formulas
 from tootsie.curate.markdownify.stackexchange import STACKEXCHANGE_CLASSES
 from tootsie.curate.markdownify.style import Style
@@ -211,8 +211,10 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
                 html, parser, page = flat, rewritten, flat.encode()
                 serializer.counters["ends_recovered"] += 1
     root = parser.root
-    serializer.counters["invalid_characters_replaced"] += decoded.invalid
-    serializer.counters["control_characters_removed"] += decoded.removed
+    if decoded.invalid:
+        serializer.counters["invalid_characters_replaced"] += decoded.invalid
+    if decoded.removed:
+        serializer.counters["control_characters_removed"] += decoded.removed
     if root is None:
         return None, None
     serializer.root = root
@@ -220,14 +222,31 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
     dollars = dollars_of(serializer.options.dollars, html, page)
     serializer.read_dollars(dollars)
     if dollars is not Dollars.NONE and ("$" in html or "\\" in html):
-        serializer.counters["formulas_joined"] += join_split_formulas(root)
+        joined = join_split_formulas(root)
+        if joined:
+            serializer.counters["formulas_joined"] += joined
     elif "&" not in html and "\u00a0" not in html:
         serializer.rewrites = False
-    serializer.walk(root)
+    serializer.walk(_content_of(root, serializer.tags))
     return (
         _page_title(parser) if serializer.options.profile in _PAGE_TITLE_HOLDS else None,
         root.attributes.get("lang"),
     )
+
+
+def _content_of(root: Node, tags: dict[str, Handler]) -> Node:
+    """Return the body where that is all there is to write: the text alone of a post, in a page made up by the parser."""
+    head, body = root.first_child, root.last_child
+    plain = (
+        head is not None
+        and head.first_child is None
+        and body.tag == "body"
+        and not body.attributes
+        and body.prev.mem_id == head.mem_id
+        and tags.get("body") is container
+        and tags.get("head") is None
+    )
+    return body if plain else root
 
 
 def _page_title(parser: LexborHTMLParser) -> str | None:

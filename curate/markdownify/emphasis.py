@@ -70,14 +70,14 @@ def resolve(text: str, delimiters: str = "*_", *, join: bool = False) -> str:
 
     ``join`` joins adjacent elements of a kind first. Linear in the length of ``text``.
     """
+    if delimiters[0] == "*":
+        simple = _in_stars(text)
+        if simple is not None:
+            return simple
     pieces = _EDGE.split(text)
     simple = _apart(pieces, delimiters)
     if simple is not None:
         return simple
-    if delimiters[0] == "*":
-        simple = _beside_words(text)
-        if simple is not None:
-            return simple
     if join:
         pieces = _EDGE.split(join_adjacent(text))
     texts, edges = pieces[::2], pieces[1::2]
@@ -138,11 +138,11 @@ def _apart(pieces: list[str], delimiters: str) -> str | None:
     return "".join(written)
 
 
-def _beside_words(text: str) -> str | None:
-    """Return ``text`` with its edges written in the first way, where that says them whatever is around; else ``None``.
+def _in_stars(text: str) -> str | None:
+    """Return ``text`` with all its edges written as asterisks and tildes where a reader finds the same; else ``None``.
 
-    It does where a word begins or ends inside each edge, no other edge follows one that closes, and no element is within
-    one of its kind.
+    It is looked for where no two edges touch and no element is within one of its kind: then each edge is read by what
+    stands on its two sides alone, and right wherever a word begins or ends inside it.
     """
     written = text
     for opening, closing, mark in _STARS:
@@ -151,10 +151,18 @@ def _beside_words(text: str) -> str | None:
         pieces = text.split(opening)
         for index in range(1, len(pieces)):
             inner, found, after = pieces[index].partition(closing)
-            if not (found and inner and inner[0].isalnum() and inner[-1].isalnum()):
+            if not (found and inner) or (after[0] in _KINDS if after else index + 1 < len(pieces)):
                 return None
-            if after[0] in _KINDS if after else index + 1 < len(pieces):
-                return None
+            first, last = inner[0], inner[-1]
+            if not (first.isalnum() and last.isalnum()):
+                if first in _KINDS or last in _KINDS:
+                    return None
+                before = _class(pieces[index - 1][-1]) if pieces[index - 1] else _SPACE
+                opens = _abilities(mark[0], before, _class(first))[0]
+                if not (
+                    opens and _abilities(mark[0], _class(last), _class(after[0]) if after else _SPACE)[1]
+                ):
+                    return None
         written = written.replace(opening, mark).replace(closing, mark)
     return written
 

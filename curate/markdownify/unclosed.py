@@ -16,6 +16,8 @@ from tootsie.curate.markdownify.nesting import COMMENT_END, NOT_READ, RAW
 _NO_TEXT = re.compile(r"<[^<>]*>|&#?\w+;")
 _TAIL = 2000
 """Characters at the end of a page among which its last word is looked for."""
+_SHORT_END = 30
+"""Characters among which it is looked for first."""
 _STEPS = 1000
 """Nodes at the end of a tree among which its last text is looked for."""
 
@@ -31,11 +33,13 @@ def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
     comment = html.rfind("<!--")
     if comment >= 0 and COMMENT_END.search(html, comment + 2) is None:
         return True
-    word = word or last_word(html)
+    leaf = _last_text(root)
+    text = (leaf.text_content or "") if leaf is not None else ""
+    # The usual end of a short page is told at once: its last word and </p>.
+    word = word or _word_before_paragraph_end(html, text) or last_word(html)
     if word is None:
         return False
-    leaf = _last_text(root)
-    if leaf is None or word not in (leaf.text_content or ""):
+    if word not in text:
         return True
     outer = leaf.parent
     page = root.mem_id
@@ -50,6 +54,19 @@ def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
             return True
         outer = outer.parent
     return False
+
+
+def _word_before_paragraph_end(html: str, text: str) -> str | None:
+    """Return the last word of ``text`` where a page ends with that and ``</p>``, else ``None``."""
+    tail = html[-_SHORT_END:].rstrip()
+    if not tail.endswith("</p>"):
+        return None
+    words = text[-_SHORT_END:].rstrip()
+    last = words.rfind(" ")
+    # Not what comes next to no space: more of the same word might stand before it.
+    if last < 0 or not tail.endswith(words[last:], 0, -4) or ">" in words[last:] or "&" in words[last:]:
+        return None
+    return words[last + 1 :]
 
 
 def last_word(html: str) -> str | None:

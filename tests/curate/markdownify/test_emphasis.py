@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tootsie.curate.markdownify import markdownify
+from tootsie.curate.markdownify import emphasis, markdownify
 from tootsie.curate.markdownify.emphasis import EDGES, join_adjacent, resolve
 
 
@@ -46,6 +48,27 @@ def marked(html: str) -> str:
 )
 def test_the_character_by_what_stands_around(html: str, markdown: str) -> None:
     assert resolve(marked(html)) == markdown
+
+
+def _element(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.builds(
+        lambda kind, parts: f"<{kind}>{''.join(parts)}</{kind}>",
+        st.sampled_from(sorted(EDGES)),
+        st.lists(children, min_size=1, max_size=3),
+    )
+
+
+_TEXT = st.text(alphabet="ab .:(«»$€~中", min_size=1, max_size=3)
+_PARAGRAPH = st.lists(st.recursive(_TEXT, _element, max_leaves=6), min_size=1, max_size=5).map("".join)
+
+
+@given(html=_PARAGRAPH)
+def test_the_short_ways_give_what_the_long_way_gives(html: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(emphasis, "_in_stars", lambda *_: None)
+        patch.setattr(emphasis, "_apart", lambda *_: None)
+        wanted = resolve(marked(html)), resolve(marked(html), "_*")
+    assert (resolve(marked(html)), resolve(marked(html), "_*")) == wanted
 
 
 @pytest.mark.parametrize(

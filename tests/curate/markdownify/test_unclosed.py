@@ -42,6 +42,12 @@ def test_the_last_word_is_that_of_the_text(html: str, word: str | None) -> None:
         ("<p>a</p><div hidden>b<script>'<script>'</script>", True),
         ("<p>a</p><div hidden>b</div><script>'<script>'</script>", False),
         ("<p>a</p><!-- b <c> d --></html>", False),
+        ("<p>a b.</p>\n", False),
+        ("<p>a b &amp;</p>", False),
+        ("<p>a b</p><p title='>c d</p>", True),
+        ("<p>a b</p><p title='>c xb</p>", True),
+        ("<p>a b</p><div hidden>c d</p>", True),
+        ("<p>a b</p><script>c d</p>", True),
         ("<p>a</p><!-- b <c> d </html>", True),
     ],
 )
