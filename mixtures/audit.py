@@ -116,7 +116,8 @@ def audit_run(plan: Plan, metrics: str) -> Audit:
         for dataset, count in zip(plan.datasets, planned, strict=True)
     )
     plans = tuple((step, one.hash) for step, one in followed) if len(followed) > 1 else ()
-    return Audit(last.step, rows, *(deviation or (None, None)), plans)
+    first, reason = deviation or (None, None)
+    return Audit(last.step, rows, first, reason, plans)
 
 
 def plans_followed(plan: Plan, folder: str) -> list[tuple[int, Plan]]:

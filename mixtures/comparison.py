@@ -95,7 +95,8 @@ def _settings_difference(before: Plan, after: Plan, steps: int) -> Difference | 
         for step in range(first, end):
             mine, theirs = before.learning_rate(step), after.learning_rate(step)
             if mine != theirs:
-                return _at(before, step, f"learning rate {mine:g} and {theirs:g}")
+                digits = "g" if f"{mine:g}" != f"{theirs:g}" else ".17g"
+                return _at(before, step, f"learning rate {mine:{digits}} and {theirs:{digits}}")
     return None
 
 

@@ -154,6 +154,13 @@ def test_where_plans_part(
     assert compare(base, other)["part_at"]["step"] == difference.step
 
 
+def test_rates_that_differ_in_the_last_digit_are_told_apart(compiled: Callable[..., Plan]) -> None:
+    other = BASE.replace("from: 1e-3", "from: 0.0010000000000000002")
+    difference = first_difference(compiled(BASE, **SIZES), compiled(other, **SIZES), 50)
+    assert difference is not None
+    assert difference.reason == "learning rate 9.0909090909090917e-05 and 9.0909090909090931e-05"
+
+
 def test_a_longer_plan_has_the_same_past(compiled: Callable[..., Plan]) -> None:
     base = compiled(BASE, **SIZES)
     longer = compiled(BASE + "  - {name: three, for: 10 steps}\n", **SIZES)
