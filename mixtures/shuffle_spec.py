@@ -49,7 +49,12 @@ def parse_block_size(value: Any) -> BlockSize:
         raise ValueError(
             "not the size of a block. Write for example '64 sequences', '256k tokens' or '4Mi bytes'"
         )
-    amount = parse_duration(f"{match['number']} tokens").amount
+    try:
+        amount = parse_duration(f"{match['number']} tokens").amount
+    except ValueError:
+        raise ValueError(
+            f"the size of a block is a whole number of {match['unit']}s above 0, for example '64 sequences' or '4Mi bytes'"
+        ) from None
     return BlockSize(int(amount), SizeUnit(match["unit"] + "s"), value)
 
 

@@ -247,6 +247,10 @@ class LearningRateSpec(_Section):
     def _number(cls, data: Any) -> Any:
         if isinstance(data, int | float) and not isinstance(data, bool):
             return {"shape": "constant", "from": float(data)}
+        if not isinstance(data, dict | LearningRateSpec):
+            raise ValueError(
+                "not a learning rate; write a number, for example 1e-3, or '{shape: linear, from: 1e-3, to: 1e-5}'"
+            )
         return data
 
     @model_validator(mode="after")

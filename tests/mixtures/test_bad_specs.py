@@ -177,6 +177,10 @@ BAD = [
     ("rope of another scaling", "scaling: none", "scaling: llama2", 46, "'llama2'", "llama3"),
     ("rope of no wavelength", "theta: 10000", "theta: 1", 46, "1", "Write a number above 1"),
     ("a setting of null", "clip_norm: 1.0", "z_loss: null", 53, "'z_loss' has no value", "leave the line out to keep the value"),
+    ("a rate that is no number", "learning_rate: {shape: linear, to: 1e-5}", "learning_rate: 1e\u22123", 56, "'1e\u22123'", "write a number, for example 1e-3"),
+    ("an infinite rate", "learning_rate: {shape: linear, to: 1e-5}", "learning_rate: .inf", 56, "'.inf'", "write a number, for example 1e-3"),
+    ("a block of nothing", "seed: 1", "seed: 1\nshuffle: {block: 0 bytes, group: 2}", 3, "'0 bytes'", "a whole number of bytes above 0"),
+    ("a block of a part of a sequence", "seed: 1", "seed: 1\nshuffle: {block: 1.5 sequences, group: 2}", 3, "'1.5 sequences'", "a whole number of sequences above 0"),
     ("an average of more than all", "clip_norm: 1.0", "ema_beta: 1.5", 57, "1.5", "Write a number below 1"),
     ("a quoted rate", "clip_norm: 1.0", "weight_decay: '0.1'", 57, "'0.1'", "Write a number, without quotes"),
 ]  # fmt: skip

@@ -143,7 +143,7 @@ def test_a_branch_keeps_the_shuffles_of_the_past(write_ledger: Callable[..., Non
         ("{block: 4 sequences}", "a shuffle is 'full' or has a block and a group"),
         ("{block: 4, group: 3}", "not the size of a block"),
         ("{block: 4 steps, group: 3}", "not the size of a block"),
-        ("{block: 0 tokens, group: 3}", "a duration lies above 0"),
+        ("{block: 0 tokens, group: 3}", "a whole number of tokens above 0"),
         ("{block: 4 sequences, group: 0}", "greater than 0"),
         ("{block: 4 sequences, group: 3, seed: 1}", "unknown key 'seed'"),
         (
