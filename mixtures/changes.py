@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tootsie.datasets.errors import SpecError
 from tootsie.mixtures.learning_rate import describe_rate
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Change, PlanPhase
+from tootsie.mixtures.plan import WEIGHT_TOTAL, Change, Plan, PlanPhase
 from tootsie.mixtures.settings import PhaseSettings, RopeSettings
 
 INHERITED = tuple(name for name in PhaseSettings.model_fields if name != "learning_rate")
@@ -45,3 +46,19 @@ def list_changes(before: PlanPhase, after: PlanPhase, lengths: tuple[int, int] =
         )
         changes += change(f"settings.{name}", first, second)
     return changes
+
+
+def changes_between(plan: Plan, before: str, after: str) -> list[Change]:
+    """Return every difference between two phases of a plan, named by them.
+
+    Raises:
+      SpecError: the plan has no such phase.
+    """
+    phases = {phase.name: phase for phase in plan.phases}
+    for name in (before, after):
+        if name not in phases:
+            raise SpecError(
+                "the plan has no such phase", field="phase", value=name, remedy=f"It has {', '.join(phases)}"
+            )
+    one, other = phases[before], phases[after]
+    return list_changes(one, other, (plan.length_of(one), plan.length_of(other)))

@@ -141,6 +141,27 @@ def trace_command(
         print_rows(rows)
 
 
+@app.command("changes")
+def changes_command(
+    plan: PlanArgument,
+    before: Annotated[str, typer.Argument(metavar="A", help="Name of a phase.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="Name of another.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Say what changed between two phases of a plan: mixture, shares, batch, sequence length, learning rate, settings."""
+    from tootsie.mixtures.changes import changes_between
+    from tootsie.mixtures.plan import Plan
+
+    found = changes_between(Plan.load(plan), before, after)
+    if as_json:
+        _print_json([change.model_dump(mode="json") for change in found])
+        return
+    for change in found:
+        print(f"{change.field}: {change.before} → {change.after}")
+    if not found:
+        print(f"{before} and {after} differ in nothing but their place and length")
+
+
 @app.command("diff")
 def diff_command(
     before: Annotated[str, typer.Argument(metavar="A", help="URL of a compiled plan.json.")],

@@ -9,23 +9,14 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
+from tootsie.datasets.default_command import with_default
 from tootsie.datasets.errors import EXIT_FAULT
 from tootsie.train import state_command
 
 
-class _RunByDefault(TyperGroup):
-    """Makes ``train RUN.yaml`` short for ``train run RUN.yaml``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-
 app = typer.Typer(
-    cls=_RunByDefault,
+    cls=with_default("run"),
     no_args_is_help=True,
     add_completion=False,
     help="Train a model through the phases of a plan: tootsie train RUN.yaml",

@@ -131,6 +131,14 @@ def train(
     watcher = Watcher(run.watch, lambda *where: float(plan.lengths.passes(*where)))
     watcher.replay(recorder.kept("metrics.jsonl"), recorder.kept("alarms.jsonl"))
 
+    if found is not None:
+        now_run_by = {
+            "code_version": config["code_version"],
+            "backend": config["backend"],
+            "devices": jax.device_count(),
+        }
+        recorder.record("timing", {"step": first, "resumed": now_run_by})
+
     def record(kind: str, entry: dict[str, Any]) -> None:
         """Record an entry, and what it gives alarm of."""
         recorder.record(kind, entry)

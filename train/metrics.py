@@ -178,7 +178,7 @@ def scalars(kind: str, entry: dict[str, Any]) -> dict[str, float]:
     if kind == "evaluation":
         prefix = "eval" if entry["weights"] == "hot" else "eval/ema"
         return {f"{prefix}/{entry['dataset']}/{name}": entry[name] for name in ("loss", "bits_per_byte")}
-    if kind == "timing":
+    if kind == "timing" and "tokens_per_second" in entry:
         return {"throughput/tokens_per_second": entry["tokens_per_second"]}
     return {}
 

@@ -11,6 +11,7 @@ import pytest
 import typer.main
 
 from tootsie.datasets.command_line import run_command
+from tootsie.mixtures.changes import list_changes
 from tootsie.mixtures.command import app
 from tootsie.mixtures.plan import Plan
 from tootsie.mixtures.sampler import Sampler
@@ -253,6 +254,20 @@ def test_a_run_is_amended(example_folder: Path, plan_file: Path, capsys: pytest.
     amended.write_text(spec.replace("seed: 17", "seed: 18"))
     assert run("amend", plan_file, amended, "--step", 3) == 2
     assert "the plans part at sequence 0, in step 0: seed 17 and 18" in capsys.readouterr().err
+
+
+def test_what_changed_between_two_phases(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = Plan.load(str(plan_file))
+    first, second = plan.phases[0].name, plan.phases[1].name
+    assert run("changes", plan_file, first, second) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in shown] == [
+        change.field for change in list_changes(plan.phases[0], plan.phases[1], (0, 0))
+    ]
+    assert run("changes", plan_file, first, first) == 0
+    assert "differ in nothing" in capsys.readouterr().out
+    assert run("changes", plan_file, first, "breakfast") == 2
+    assert f"the plan has no such phase (found 'breakfast'). It has {first}" in capsys.readouterr().err
 
 
 def test_find(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

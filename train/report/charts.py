@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Plan
 from tootsie.train.report.records import RunRecords
 
@@ -74,7 +75,7 @@ def label_rows(centres: Sequence[float], names: Sequence[str]) -> list[int | Non
     return rows
 
 
-def _figure(plan: Plan, title: str, *, y_title: str, height: int = 340) -> tuple[go.Figure, float]:
+def empty(plan: Plan, title: str, *, y_title: str, height: int = 340) -> tuple[go.Figure, float]:
     """Return an empty figure with the phases shaded, and the divisor of its token axis."""
     divisor, unit = unit_of_tokens(plan.total_tokens)
     figure = go.Figure()
@@ -139,7 +140,7 @@ def smooth(values: np.ndarray, half_width: int) -> np.ndarray:
 
 def loss(run: RunRecords) -> go.Figure:
     """Training loss of each step and its running mean."""
-    figure, divisor = _figure(run.plan, "Training loss", y_title="nats per token")
+    figure, divisor = empty(run.plan, "Training loss", y_title="nats per token")
     tokens, values = run.series("tokens") / divisor, run.series("loss")
     figure.add_scatter(
         x=tokens, y=values, name="each step", mode="lines", line={"color": "#b8c4d6", "width": 1}
@@ -155,7 +156,7 @@ def loss(run: RunRecords) -> go.Figure:
 
 def bits_per_byte(run: RunRecords) -> go.Figure:
     """Held-out bits per byte of each corpus: hot weights solid, EMA dashed."""
-    figure, divisor = _figure(
+    figure, divisor = empty(
         run.plan, "Held-out bits per byte: hot solid, EMA dashed", y_title="bits per byte", height=400
     )
     hot, ema = run.bits_per_byte("hot"), run.bits_per_byte("ema")
@@ -179,7 +180,7 @@ def bits_per_byte(run: RunRecords) -> go.Figure:
 
 def schedule(run: RunRecords) -> go.Figure:
     """Learning rate and batch size as they were used."""
-    figure, divisor = _figure(run.plan, "Learning rate and batch size", y_title="learning rate", height=300)
+    figure, divisor = empty(run.plan, "Learning rate and batch size", y_title="learning rate", height=300)
     tokens = run.series("tokens") / divisor
     figure.add_scatter(
         x=tokens, y=run.series("learning_rate"), name="learning rate", line={"color": COLOURS[1], "width": 2}
@@ -207,15 +208,16 @@ def schedule(run: RunRecords) -> go.Figure:
 
 def mixture(run: RunRecords) -> go.Figure:
     """The realised mixture: share of each dataset in what was drawn, as stacked areas."""
-    figure, divisor = _figure(
+    figure, divisor = empty(
         run.plan, "Realised mixture (share of the sequences drawn)", y_title="share", height=320
     )
     if run.train:
         tokens, consumed = run.series("tokens"), run.consumed()
         edges = _bin_edges(run, len(tokens))
-        drawn = np.diff(consumed[edges], axis=0, prepend=np.zeros((1, consumed.shape[1]), dtype=np.int64))
+        began = run.branched_at()
+        drawn = np.diff(consumed[edges], axis=0, prepend=Order(run.plan).counts(began)[None, :])
         shares = drawn / drawn.sum(axis=1, keepdims=True)
-        starts = np.concatenate([[0.0], tokens[edges][:-1]])
+        starts = np.concatenate([[run.plan.tokens_before(began)], tokens[edges][:-1]])
         # Each bin is drawn as a flat step from its start to its end, so that a hard switch looks like one.
         x = np.stack([starts, tokens[edges]], axis=1).ravel() / divisor
         colours = colour([dataset.name for dataset in run.plan.datasets])
@@ -244,7 +246,7 @@ def _bin_edges(run: RunRecords, steps: int) -> np.ndarray:
 
 def epochs(run: RunRecords) -> go.Figure:
     """Epochs of each dataset over the run."""
-    figure, divisor = _figure(run.plan, "Epochs of each dataset", y_title="epochs", height=320)
+    figure, divisor = empty(run.plan, "Epochs of each dataset", y_title="epochs", height=320)
     if run.train:
         tokens, consumed = run.series("tokens") / divisor, run.consumed()
         positions = run.series("position").astype(np.int64)
@@ -254,4 +256,19 @@ def epochs(run: RunRecords) -> go.Figure:
             figure.add_scatter(
                 x=tokens, y=y, name=label(dataset.name), line={"color": colours[dataset.name], "width": 2}
             )
+    return figure
+
+
+def norms(run: RunRecords) -> go.Figure:
+    """Norm of the head, the embedding and the final norm's scale, each against what it was at first."""
+    figure, divisor = empty(
+        run.plan, "Norms of the ends of the model", y_title="× its first value", height=300
+    )
+    if run.norms:
+        tokens = np.array([row["tokens"] for row in run.norms]) / divisor
+        for index, group in enumerate(("head", "embedding", "final_norm")):
+            values = np.array([row["parameter"].get(group, np.nan) for row in run.norms])
+            if np.isfinite(values).any():
+                line = {"color": COLOURS[index], "width": 2}
+                figure.add_scatter(x=tokens, y=values / values[0], name=group.replace("_", " "), line=line)
     return figure

@@ -217,6 +217,36 @@ def samples(run: RunRecords) -> str:
     return "".join(parts)
 
 
+def alarms(run: RunRecords) -> str:
+    """What gave alarm: the first of each kind and subject, and how often it came back."""
+    if not run.alarms:
+        return "<p>None.</p>"
+    firsts: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in run.alarms:
+        firsts.setdefault((row["id"], row["subject"]), []).append(row)
+    rows = [
+        [kind, subject, f"{found[0]['step']:,}", len(found), found[0]["message"]]
+        for (kind, subject), found in firsts.items()
+    ]
+    command = f"tootsie report why {run.folder} --step {run.alarms[0]['step']}"
+    return (
+        table(["alarm", "of", "first at step", "times", "what it said first"], rows, (0, 1, 4))
+        + f"<p class='note'>What happened near a step: <code>{text(command)}</code></p>"
+    )
+
+
+def lineage(run: RunRecords) -> str:
+    """Plans followed, branches and operations, in order."""
+    rows = []
+    for entry in run.lineage:
+        rest = {key: value for key, value in entry.items() if key not in ("kind", "step")}
+        name = entry.get("operation", entry["kind"])
+        rows.append(
+            [f"{entry['step']:,}", name, ", ".join(f"{key} {_short(value)}" for key, value in rest.items())]
+        )
+    return "<p>Not recorded.</p>" if not rows else table(["step", "what", "of"], rows, (1, 2))
+
+
 def provenance(run: RunRecords) -> str:
     """What made every artefact, back to the dumps."""
     rows = [
@@ -262,12 +292,17 @@ def render(run: RunRecords) -> str:
         f"<h1>{text(run.plan.name)}</h1><p class='lead'>{text(lead)}</p>",
         cards(run),
         "<h2>Held-out corpora</h2>" + figure(charts.bits_per_byte(run), "bits-per-byte") + evaluation(run),
-        "<h2>Training</h2>" + figure(charts.loss(run), "loss") + figure(charts.schedule(run), "schedule"),
+        "<h2>Training</h2>"
+        + figure(charts.loss(run), "loss")
+        + figure(charts.schedule(run), "schedule")
+        + figure(charts.norms(run), "norms"),
+        "<h2>Alarms</h2>" + alarms(run),
         "<h2>Data</h2>" + figure(charts.mixture(run), "mixture") + figure(charts.epochs(run), "epochs"),
         "<h2>Phases</h2>" + phases(run),
         "<h2>Plan against reality</h2>" + audit(run),
         "<h2>What was consumed</h2>" + consumed(run),
         "<h2>Samples</h2>" + samples(run),
+        "<h2>Lineage</h2>" + lineage(run),
         "<h2>Provenance</h2>" + provenance(run),
     ]
     library = plotly.offline.get_plotlyjs()

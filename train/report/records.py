@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
+from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Plan
 from tootsie.tokenize.ledger import Ledger, load_ledger
 
@@ -43,6 +44,12 @@ class RunRecords:
     """Ledger of each dataset's cache, by dataset name; missing where the cache is not at hand or is another one now."""
     plan_url: str
     """Where the plan lies."""
+    norms: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    """Rows of ``metrics.jsonl`` of kind ``norms``, by step."""
+    alarms: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    """Rows of ``alarms.jsonl``."""
+    lineage: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    """Plans followed, branches and operations, in order."""
 
     def series(self, key: str) -> np.ndarray:
         """Return one training metric as float64[S], NaN where a row lacks it."""
@@ -54,6 +61,13 @@ class RunRecords:
         return np.array(
             [[row["consumed"].get(name, 0) for name in names] for row in self.train], dtype=np.int64
         )
+
+    def branched_at(self) -> int:
+        """Return the position at which the run branched off another; 0 where it did not."""
+        steps = [entry["step"] for entry in self.lineage if entry["kind"] == "branch"]
+        if not steps or not steps[-1]:
+            return 0
+        return self.plan.rows_of_step(steps[-1] - 1)[1]
 
     def bits_per_byte(self, weights: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return ``{held-out set: (tokens, bits per byte)}`` for ``weights`` ``"hot"`` or ``"ema"``."""
@@ -107,6 +121,26 @@ class _Sample(_Row):
     text: str
 
 
+class Alarm(_Row):
+    """A line of ``alarms.jsonl``."""
+
+    step: int
+    id: str
+    subject: str
+    message: str
+
+
+class Timing(_Row):
+    """A line of ``timings.jsonl``."""
+
+    step: int
+
+
+class _Entry(_Row):
+    kind: str
+    step: int
+
+
 class _RunFile(_Row):
     plan: str
     out: str
@@ -120,6 +154,7 @@ class _PlanName(_Row):
 class _Config(_Row):
     run: _RunFile
     plan: _PlanName
+    lineage: list[_Entry] = []
 
 
 class _Norms(_Row):
@@ -234,6 +269,9 @@ def read_run(folder: str) -> RunRecords:
         caches=caches,
         ledgers=ledgers,
         plan_url=plan_url,
+        norms=[row for row in rows if row["kind"] == "norms"],
+        alarms=list(read_json_lines(storage.join(folder, "alarms.jsonl"), Alarm)),
+        lineage=config.get("lineage", []),
     )
 
 
@@ -247,7 +285,8 @@ def realised(run: RunRecords) -> list[Realised]:
     positions = run.series("position").astype(np.int64)
     consumed = run.consumed()
     rows = []
-    before = np.zeros(len(run.plan.datasets), dtype=np.int64)
+    began = run.branched_at()  # what another run has drawn is not counted here
+    before = Order(run.plan).counts(began)
     for phase in run.plan.phases:
         inside = np.flatnonzero(positions <= phase.end)
         if not len(inside) or positions[inside[-1]] <= phase.start:
@@ -259,7 +298,7 @@ def realised(run: RunRecords) -> list[Realised]:
             drawn = int(consumed[last, index] - before[index])
             if share or drawn:
                 in_epoch = run.plan.tape_of(phase).rows(dataset.tokens) or 1
-                planned = share * (int(positions[last]) - phase.start)
+                planned = share * (int(positions[last]) - max(began, phase.start))
                 rows.append(Realised(phase.name, dataset.name, planned, drawn, drawn / in_epoch))
         before = consumed[last]
     return rows

@@ -20,7 +20,7 @@ def body(page: str) -> str:
 
 def test_it_holds_every_section_and_escapes_what_it_shows(run_folder: Path) -> None:
     page = body(render(read_run(str(run_folder))))
-    for chart in ("bits-per-byte", "loss", "schedule", "mixture", "epochs"):
+    for chart in ("bits-per-byte", "loss", "schedule", "norms", "mixture", "epochs"):
         assert f'id="{chart}"' in page
     for heading in (
         "Held-out corpora",
@@ -28,6 +28,8 @@ def test_it_holds_every_section_and_escapes_what_it_shows(run_folder: Path) -> N
         "Plan against reality",
         "What was consumed",
         "Samples",
+        "Alarms",
+        "Lineage",
         "Provenance",
     ):
         assert f"<h2>{heading}</h2>" in page
