@@ -41,7 +41,7 @@ _SYSTEM_ERROR = re.compile(
     r"^(?:builtins\.)?(?:RuntimeError: )?(?:OSError|PermissionError): \[Errno (\d+)\] ([^:\n]+)(?:: '([^'\n]+)')?$",
     re.MULTILINE,
 )
-_MENDABLE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS))
+_MENDABLE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS))
 """Errors of the operating system that are no fault of a program."""
 
 

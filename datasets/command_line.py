@@ -31,6 +31,7 @@ STAGES = {
 
 _REMEDIES = {
     errno.ENOSPC: "Free some space and run the same command again",
+    errno.EFBIG: "Raise the limit on file sizes (ulimit -f), or choose another file system",
     errno.EDQUOT: "Free some space and run the same command again",
     errno.EACCES: "Check the permissions, or choose another path",
     errno.EPERM: "Check the permissions, or choose another path",

@@ -85,13 +85,21 @@ def expand(patterns: Iterable[str]) -> list[str]:
         # A file may be named like a pattern: its own name comes first.
         for candidate in [pattern] if exists(pattern) else expand_braces(pattern):
             filesystem, path = url_to_fs(candidate)
+            local = isinstance(filesystem, fsspec.implementations.local.LocalFileSystem)
             matches = [path] if filesystem.exists(path) else []
             if not matches and _glob.has_magic(path):
-                matches = sorted(name for name in filesystem.glob(path) if filesystem.exists(name))
+                matches = sorted(
+                    name
+                    for name in filesystem.glob(path)
+                    if filesystem.exists(name) or (local and _leads_nowhere(name))
+                )
             if not matches:
                 raise InputError("no such file", file=candidate, remedy="Check the path, glob or brace range")
-            local = isinstance(filesystem, fsspec.implementations.local.LocalFileSystem)
             for name in matches:
+                if local and _leads_nowhere(name):
+                    raise InputError(
+                        "the link leads nowhere", file=name, remedy="Restore what it leads to, or remove it"
+                    )
                 if local and not (filesystem.isfile(name) or filesystem.isdir(name)):
                     raise InputError(
                         "neither a file nor a folder",
@@ -125,6 +133,20 @@ def size(url: str) -> int:
     """Return the size of the file at ``url`` in bytes."""
     filesystem, path = url_to_fs(url)
     return int(filesystem.size(path))
+
+
+def state(url: str) -> str:
+    """Return what the file system says of a file, which is another text when the file was written anew.
+
+    Size and time of change, and what else there is but ETags, which differ between the servers of one address. Nothing is read.
+    """
+    filesystem, path = url_to_fs(url)
+    if isinstance(filesystem, fsspec.implementations.local.LocalFileSystem):
+        found = os.stat(path)
+        return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
+    info = filesystem.info(path)
+    keys = ("size", "mtime", "LastModified", "last_modified", "updated", "generation", "md5Hash")
+    return " ".join(f"{key}={info[key]}" for key in keys if info.get(key) is not None)
 
 
 def remove(url: str) -> None:

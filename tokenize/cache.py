@@ -26,7 +26,7 @@ import numpy as np
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.tokenize.block_cache import BlockCache
-from tootsie.tokenize.checked_file import Checking
+from tootsie.tokenize.checked_file import REMEDY, Checking
 from tootsie.tokenize.ledger import Ledger, ledger_url, load_ledger
 from tootsie.tokenize.rows import Rows
 from tootsie.tokenize.shard_reader import MARK, Batch, Piece, ShardReader
@@ -377,13 +377,13 @@ def check_sizes(url: str, ledger: Ledger) -> None:
             raise ArtefactError(
                 "the ledger lists a shard that is missing",
                 file=file,
-                remedy="Copy it again, or build the cache again",
+                remedy=REMEDY,
             )
         if sizes[name] != shard.size:
             raise ArtefactError(
                 f"the shard has {sizes[name]:,} bytes, the ledger says {shard.size:,}",
                 file=file,
-                remedy="Copy it again, or build the cache again",
+                remedy=REMEDY,
             )
 
 

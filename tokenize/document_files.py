@@ -8,7 +8,7 @@ that of one block or of one line, whichever is longer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,8 @@ class DocumentFile:
     """Lines, or rows."""
     weight: int
     """About the bytes of text in it: what shards are balanced by."""
+    state: str = field(default="", compare=False)
+    """What the file system said before it was read (:func:`tootsie.datasets.storage.state`); empty: not known."""
 
 
 class TextRecord(NamedTuple):

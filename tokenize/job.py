@@ -52,7 +52,12 @@ def complete(jobs: Sequence[Job], write: Callable[[list[Job]], None]) -> None:
         prepare(job)
     if waiting:
         write(waiting)
-        ledgers = [ledger_of(job) for job in waiting]
+        try:
+            ledgers = [ledger_of(job) for job in waiting]
+        except InputError:
+            for job in waiting:  # Such a build never ends: another one, with other settings, may begin here.
+                storage.remove(key_url(job.folder))
+            raise
         for job, ledger in zip(waiting, ledgers, strict=True):
             save_ledger(job.folder, ledger)
     for job in jobs:
@@ -150,7 +155,11 @@ def ledger_of(job: Job) -> Ledger:
         raise_or_lower = "Raise" if job.key.split == "validation" else "Lower"
         held_out = "other_split" in dropped
         raise InputError(
-            f"no document is left for the {job.key.split} split" if held_out else "every document is empty",
+            f"no document is left for the {job.key.split} split"
+            if held_out
+            else "every document is empty"
+            if set(dropped) == {"empty_text"}
+            else "no document is left",
             file=job.folder,
             value=dropped,
             remedy=f"{raise_or_lower} --validation-fraction or change --seed"

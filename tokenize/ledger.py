@@ -18,6 +18,7 @@ from tootsie.tokenize.identity import TokenizerIdentity
 
 LEDGER_NAME = "ledger.json"
 FORMAT: Literal["tootsie-tokens/2"] = "tootsie-tokens/2"
+EDITED = "A ledger is never edited by hand: copy it again, or delete the cache and build it again"
 
 
 class EngineInfo(BaseModel):
@@ -209,7 +210,7 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         value = first["input"] if isinstance(first["input"], str | int | float | bool) else None
-        remedy = "A ledger is never edited by hand; build the cache again, or copy the ledger again"
+        remedy = EDITED
         if first["type"] == "extra_forbidden" and first["loc"]:
             near = difflib.get_close_matches(str(first["loc"][-1]), _field_names(), n=1)
             remedy = (f"Did you mean {near[0]}? " if near else "") + remedy
@@ -226,7 +227,7 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
             file=url,
             field="hash",
             value=ledger.hash,
-            remedy="A ledger is never edited by hand; build the cache again, or copy the ledger again",
+            remedy=EDITED,
         )
     if not content.endswith(b"\n"):
         raise ArtefactError(
@@ -244,16 +245,14 @@ def _refuse_other_content(content: builtins.bytes, url: str) -> None:
     try:
         raw = parse_json(content)
     except ValueError as error:
-        raise ArtefactError(
-            "the ledger is not JSON", file=url, value=str(error), remedy="Build the cache again"
-        ) from None
+        raise ArtefactError("the ledger is not JSON", file=url, value=str(error), remedy=EDITED) from None
     if isinstance(raw, dict) and raw.get("format") != FORMAT:
         raise ArtefactError(
             "another ledger version",
             file=url,
             field="format",
             value=raw.get("format"),
-            remedy=f"This code reads {FORMAT}, whose shards have checksums of their blocks: build the cache again",
+            remedy=f"This code reads {FORMAT}, whose shards have checksums of their blocks: delete the cache and build it again",
         )
 
 

@@ -18,7 +18,7 @@ from tootsie.tokenize.hold_out import is_held_out
 from tootsie.tokenize.identity import TokenizerIdentity, require_same
 from tootsie.tokenize.ledger import ShardEntry
 from tootsie.tokenize.shard_writer import write_shard
-from tootsie.tokenize.sharding import Slice
+from tootsie.tokenize.sharding import Slice, require_unchanged
 from tootsie.tokenize.verification import xxh3_128
 
 BATCH_LENGTH = 2**20
@@ -132,6 +132,7 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
                         length = 0
             encode(part.url)
             length = 0
+    require_unchanged(task.slices)
     assert shard.entry is not None
     accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(sorted(dropped.items())))
     receipt = Receipt(

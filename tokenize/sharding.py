@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tootsie.datasets import storage
+from tootsie.datasets.errors import InputError
 from tootsie.tokenize.document_files import DocumentFile
 
 BYTES_PER_TOKEN = 4
@@ -25,6 +27,8 @@ class Slice:
     """Zero-based number of the first document within the file."""
     stop: int
     """End, exclusive."""
+    state: str = ""
+    """Of the file when it was looked through, see :class:`DocumentFile`."""
 
 
 def shard_count(
@@ -71,7 +75,7 @@ def cut(files: Sequence[DocumentFile], count: int) -> list[tuple[Slice, ...]]:
             nearest = (2 * file.documents * end + file.weight) // max(1, 2 * file.weight)
             stop = file.documents if whole else max(first, nearest)
             if stop > first:
-                runs[number].append(Slice(file.url, first, stop))
+                runs[number].append(Slice(file.url, first, stop, file.state))
                 first = stop
             if not whole:
                 number += 1
@@ -87,6 +91,25 @@ def limited(files: Sequence[DocumentFile], limit: int | None) -> list[DocumentFi
     for file in files:
         documents = min(file.documents, limit)
         if documents:
-            kept.append(DocumentFile(file.url, documents, max(1, file.weight * documents // file.documents)))
+            weight = max(1, file.weight * documents // file.documents)
+            kept.append(DocumentFile(file.url, documents, weight, file.state))
         limit -= documents
     return kept
+
+
+def require_unchanged(slices: Sequence[Slice]) -> None:
+    """Make sure that the files are still those that were looked through, whose checksums the ledger will have.
+
+    To be called when a shard is written: what was read then is what was looked through.
+
+    Raises:
+      InputError: a file was written anew in the meantime.
+    """
+    states = {part.url: part.state for part in slices if part.state}
+    for url, before in states.items():
+        if storage.state(url) != before:
+            raise InputError(
+                "the file was changed while it was tokenized",
+                file=url,
+                remedy="Let it come to rest, delete what was begun of the output, and run again",
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -84,11 +85,14 @@ def sample(files: Sequence[DocumentFile]) -> Iterator[tuple[str, TextRecord]]:
 
 def _finished_corpus(folder: str) -> Corpus:
     found = manifest.read_manifest(folder)
+    states = [storage.state(storage.join(folder, entry.path)) for entry in found.files]
     with concurrent.futures.ThreadPoolExecutor(_threads()) as pool:
         list(pool.map(lambda entry: manifest.verify_file(folder, entry), found.files))
     files = tuple(
-        DocumentFile(storage.join(folder, entry.path), entry.documents, entry.text_bytes + entry.documents)
-        for entry in found.files
+        DocumentFile(
+            storage.join(folder, entry.path), entry.documents, entry.text_bytes + entry.documents, state
+        )
+        for entry, state in zip(found.files, states, strict=True)
     )
     entries = tuple(SourceFile(path=e.path, sha256=e.sha256, documents=e.documents) for e in found.files)
     source = Source(
@@ -127,7 +131,8 @@ def _loose_files(urls: list[str], name: str) -> Corpus:
 
 def _survey(url: str) -> tuple[DocumentFile, str]:
     """Read a file once: its documents, and the checksum of its bytes."""
-    return survey(url), storage.sha256(url)
+    state = storage.state(url)
+    return dataclasses.replace(survey(url), state=state), storage.sha256(url)
 
 
 def _threads() -> int:

@@ -119,6 +119,11 @@ def test_a_full_disk_is_told_from_a_fault() -> None:
     found = beam_runner.system_error_in(text)
     assert isinstance(found, PermissionError)
     assert found.filename == "/a/b c.zip"
+    found = beam_runner.system_error_in(
+        "RuntimeError: OSError: [Errno 27] File too large [while running 'x']"
+    )
+    assert found is not None
+    assert found.errno == 27
     assert beam_runner.system_error_in("OSError: [Errno 9] Bad file descriptor") is None
     assert beam_runner.system_error_in("ValueError: OSError: [Errno 28] quoted") is None
 

@@ -150,6 +150,23 @@ def test_a_pipe_is_no_input(tmp_path: Path) -> None:
         storage.expand([str(tmp_path / "*.zip")])
 
 
+def test_a_link_that_leads_nowhere_is_no_gap_in_a_pattern(tmp_path: Path) -> None:
+    (tmp_path / "0.zip").write_text("x")
+    (tmp_path / "1.zip").symlink_to(tmp_path / "gone")
+    with pytest.raises(InputError, match=r"1\.zip: the link leads nowhere"):
+        storage.expand([str(tmp_path / "*.zip")])
+
+
+def test_a_file_written_anew_has_another_state(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    before = storage.state(str(tmp_path / "a"))
+    assert storage.state(str(tmp_path / "link")) == before == storage.state(f"file://{tmp_path}/a")
+    (tmp_path / "b").write_text("y")  # as long
+    os.replace(tmp_path / "b", tmp_path / "a")
+    assert storage.state(str(tmp_path / "link")) != before
+
+
 def test_files_below_a_folder(tmp_path: Path) -> None:
     for name in ("b/c/2.html", "a.html", "elsewhere/3.html"):
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -171,6 +171,11 @@ def test_nothing_to_write_is_an_error(tmp_path: Path, make_corpus: Callable[...,
             BuildSettings(validation_fraction=1 - 1e-9),
         )
     assert not list(tmp_path.rglob("ledger.json"))
+    # What the messages advise can be done, in the same folder.
+    halves = build_caches(
+        [str(tmp_path / "two")], str(tmp_path / "t"), BuildSettings(validation_fraction=0.5, seed=7)
+    )
+    assert [cache.documents for cache in halves] == [1, 1]
 
 
 def test_an_empty_shard_and_an_empty_file_are_whole(tmp_path: Path, make_jsonl: Callable[..., str]) -> None:

@@ -71,6 +71,6 @@ def test_an_earlier_format_is_named(damaged: str) -> None:
     ledger.write_text(ledger.read_text().replace("tootsie-tokens/2", "tootsie-tokens/1"))
     with pytest.raises(
         ArtefactError,
-        match=r"another ledger version .*tootsie-tokens/1.*checksums of their blocks: build the cache again",
+        match=r"another ledger version .*tootsie-tokens/1.*checksums of their blocks: delete the cache and build it again",
     ):
         TokenCache.open(damaged)

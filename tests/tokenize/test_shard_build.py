@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tootsie.datasets import storage
-from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.errors import ArtefactError, InputError
 from tootsie.tokenize.build import BuildSettings, plan_jobs
 from tootsie.tokenize.shard_build import ShardTask, build_shard, read_receipt, receipt_url
 
@@ -50,3 +50,13 @@ def test_a_worker_with_another_tokenizer_writes_nothing(task: ShardTask) -> None
     with pytest.raises(ArtefactError, match="made by another tokenizer"):
         build_shard(dataclasses.replace(task, identity=foreign))
     assert storage.list_files(storage.join(task.folder, "shards")) == []
+
+
+def test_a_source_that_changed_meanwhile_leaves_no_receipt(task: ShardTask) -> None:
+    path = Path(task.slices[0].url)
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(content)  # Who says that what was read before was the same?
+    with pytest.raises(InputError, match=r"changed while it was tokenized"):
+        build_shard(task)
+    assert read_receipt(task) is None

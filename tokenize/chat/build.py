@@ -181,7 +181,8 @@ def _survey(urls: Sequence[str], name: str) -> tuple[list[DocumentFile], Source]
     """Read every file once: its records, its checksum."""
     files, entries = [], []
     for url in urls:
+        state = storage.state(url)
         records = count(url).rows
-        files.append(DocumentFile(url, records, max(storage.size(url), records)))
+        files.append(DocumentFile(url, records, max(storage.size(url), records), state))
         entries.append(SourceFile(path=url.rsplit("/", 1)[-1], sha256=storage.sha256(url), documents=records))
     return files, Source(manifest_sha256=None, source=name, files=tuple(entries))

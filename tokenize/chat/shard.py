@@ -30,7 +30,7 @@ from tootsie.tokenize.hold_out import is_held_out
 from tootsie.tokenize.identity import TokenizerIdentity, require_same
 from tootsie.tokenize.shard_build import Receipt, read_receipt, receipt_url
 from tootsie.tokenize.shard_writer import ShardWriter, write_shard
-from tootsie.tokenize.sharding import Slice
+from tootsie.tokenize.sharding import Slice, require_unchanged
 from tootsie.tokenize.tokenizers import load_tokenizer
 
 CHAT_LIMITS = Limits(record_bytes=2**26)
@@ -146,6 +146,7 @@ def build_chat_shard(task: ChatTask, reader: _Reader | None = None) -> str:
                 _write(shard.writer, row, task, counters)
         for row in packer.rest():
             _write(shard.writer, row, task, counters)
+    require_unchanged(task.slices)
     assert shard.entry is not None
     accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(sorted(dropped.items())))
     receipt = Receipt(

@@ -28,7 +28,7 @@ from tootsie.tokenize.ledger import EngineInfo, Source, SourceFile
 from tootsie.tokenize.origin import file_numbers
 from tootsie.tokenize.shard_build import Receipt, read_receipt, receipt_url
 from tootsie.tokenize.shard_writer import shard_path, write_shard
-from tootsie.tokenize.sharding import BYTES_PER_TOKEN, Slice, cut, shard_count
+from tootsie.tokenize.sharding import BYTES_PER_TOKEN, Slice, cut, require_unchanged, shard_count
 from tootsie.tokenize.sources import DocumentFile
 from tootsie.tokenize.spreading import by_beam
 from tootsie.tokenize.tokenizers import load_tokenizer
@@ -110,6 +110,7 @@ def plan_import(inputs: Sequence[str], output: str, settings: ImportSettings) ->
     dtype = settings.dtype or dtype_of(identity.vocabulary_size)
     split_at = identity.eos_id if settings.split_at_eos else None
     files = find_files(inputs, settings.format, dtype, split_at)
+    states = [storage.state(file.url) for file in files]
     sums = {name: storage.sha256(name) for file in files for name in file.files}
     check_export(sums, identity)
     found = survey(files, Vocabulary(tokenizer))
@@ -117,8 +118,8 @@ def plan_import(inputs: Sequence[str], output: str, settings: ImportSettings) ->
         raise InputError("the input holds no token", file=", ".join(inputs)[:200], remedy="Check the input")
     check_ends(found, tokenizer, ", ".join(inputs)[:200], complete=settings.complete)
     listed = [
-        DocumentFile(file.url, documents, max(1, tokens * BYTES_PER_TOKEN))
-        for file, documents, tokens in zip(files, found.documents, found.tokens, strict=True)
+        DocumentFile(file.url, documents, max(1, tokens * BYTES_PER_TOKEN), state)
+        for file, documents, tokens, state in zip(files, found.documents, found.tokens, states, strict=True)
     ]
     weight, documents = sum(file.weight for file in listed), sum(found.documents)
     runs = cut(listed, shard_count(weight, documents, shards=settings.shards))
@@ -227,6 +228,7 @@ def import_shard(task: ImportTask) -> str:
                     spans,
                     origin=(number, row),
                 )
+    require_unchanged(task.slices)
     assert shard.entry is not None
     accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(dropped))
     expected = sum(part.stop - part.first for part in task.slices)

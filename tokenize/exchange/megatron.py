@@ -92,6 +92,12 @@ class MegatronFile(TokenFile):
         wrong = (self._lengths < 0) | (self._positions < 0) | (self._positions > total) | (ends > total)
         if wrong.any():
             raise damaged(index, "a sequence lies outside the .bin", f"sequence {int(wrong.argmax())}")
+        covered = int(ends.max(initial=0))
+        if covered != total:
+            raise damaged(
+                self.url,
+                f"the index ends after {covered:,} of its {total:,} bytes: it is another file's, or names another dtype",
+            )
         limits = self._documents
         if not len(limits) or limits[0] != 0 or limits[-1] != sequences or (np.diff(limits) < 0).any():
             raise damaged(index, f"the document indices do not run from 0 to {sequences:,}")

@@ -92,6 +92,14 @@ def test_no_damage_is_anything_but_a_user_error(tmp_path: Path) -> None:
             continue
 
 
+def test_an_index_that_does_not_cover_the_ids_is_refused(tmp_path: Path) -> None:
+    prefix = write(tmp_path)
+    with open(prefix + ".bin", "ab") as stream:
+        stream.write(b"\1\0")
+    with pytest.raises(InputError, match=r"\.bin: the index ends after \d+ of its \d+ bytes"):
+        MegatronFile(prefix)
+
+
 def test_a_missing_half_is_named(tmp_path: Path) -> None:
     prefix = write(tmp_path)
     Path(prefix + ".bin").unlink()
