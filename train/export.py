@@ -1,4 +1,4 @@
-"""Hugging Face Llama: our weights to ``model.safetensors`` and ``config.json``, and theirs to ours.
+"""Hugging Face Llama: our weights to ``model.safetensors`` and ``config.json``, and theirs to ours, bit for bit.
 
 Names and layout follow ``transformers``' LlamaForCausalLM. Their projection matrices are ``[outputs, inputs]``, ours
 ``[inputs, outputs]``; the rotary halves have the same order, so nothing is permuted.
@@ -6,15 +6,20 @@ Names and layout follow ``transformers``' LlamaForCausalLM. Their projection mat
 
 from __future__ import annotations
 
+import enum
 import json
-from typing import Any, NamedTuple
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.json_text import parse_json
 from tootsie.train.architecture import Architecture
-from tootsie.train.rope import Llama3Scaling, Rope
+from tootsie.train.llama_config import SpecialTokens, from_config, to_config
+from tootsie.train.rope import frequencies
+from tootsie.train.safetensors_folder import read_tensors, write_tensors
 
 LAYER_NAMES = {
     "attention_norm": "input_layernorm",
@@ -29,13 +34,6 @@ LAYER_NAMES = {
 }
 """Our parameter names within a block, and theirs."""
 STACKED_MODULE = "llama/__layer_stack_no_per_layer/layer"
-
-
-class SpecialTokens(NamedTuple):
-    """Ids that a config names."""
-
-    bos_id: int | None  # Beginning of a document.
-    eos_id: int | None  # End of a document.
 
 
 def layer_params(params: Any, index: int) -> dict[str, np.ndarray]:
@@ -102,107 +100,54 @@ def from_hugging_face(tensors: dict[str, np.ndarray], architecture: Architecture
             ours: np.ascontiguousarray(take(f"model.layers.{index}.{theirs}.weight", shapes[ours][::-1]).T)
             for ours, theirs in LAYER_NAMES.items()
         }
-    left.pop("lm_head.weight", None)  # some writers store the tied head as well
+    head = left.pop("lm_head.weight", None)  # some writers store the tied head as well
+    if head is not None and not np.array_equal(head, top["embedding"]):
+        raise ArtefactError(
+            "the config ties the head to the embedding, yet another head is stored",
+            file=file,
+            field="lm_head.weight",
+            remedy="Set tie_word_embeddings to false in config.json if that head is meant",
+        )
+    turns = frequencies(a.rope.model_copy(update={"scaling": None}), a.head_size)
+    for index in range(a.layers):
+        stored = left.pop(f"model.layers.{index}.self_attn.rotary_emb.inv_freq", None)  # of old writers
+        if stored is not None and not (
+            np.shape(stored) == turns.shape and np.allclose(stored, turns, rtol=1e-2)
+        ):
+            raise ArtefactError(
+                "the stored rotary frequencies are not those of rope_theta", file=file, field="inv_freq"
+            )
     if left:
         raise ArtefactError("tensors that no Llama has", file=file, value=sorted(left))
     return params
 
 
-def to_config(architecture: Architecture, length: int, special: SpecialTokens) -> dict[str, Any]:
-    """Return ``config.json`` for ``transformers``: rotary settings as version 5 writes them, and as version 4 did.
-
-    Args:
-      architecture: the model.
-      length: longest row trained on, in tokens.
-      special: ids of the tokenizer.
-    """
-    a, scaling = architecture, architecture.rope.scaling
-    theirs: dict[str, Any] = {"rope_type": "default"}
-    if scaling is not None:
-        theirs = {
-            "rope_type": "llama3",
-            "factor": scaling.factor,
-            "low_freq_factor": scaling.low_frequency_factor,
-            "high_freq_factor": scaling.high_frequency_factor,
-            "original_max_position_embeddings": scaling.original_length,
-        }
-    return {
-        "architectures": ["LlamaForCausalLM"],
-        "attention_bias": False,
-        "attention_dropout": 0.0,
-        "bos_token_id": special.bos_id,
-        "dtype": "float32",
-        "eos_token_id": special.eos_id,
-        "head_dim": a.head_size,
-        "hidden_act": "silu",
-        "hidden_size": a.model_size,
-        "initializer_range": a.initializer_scale,
-        "intermediate_size": a.mlp_size,
-        "max_position_embeddings": length,
-        "mlp_bias": False,
-        "model_type": "llama",
-        "num_attention_heads": a.heads,
-        "num_hidden_layers": a.layers,
-        "num_key_value_heads": a.kv_heads,
-        "pad_token_id": None,
-        "rms_norm_eps": a.norm_epsilon,
-        "rope_parameters": {"rope_theta": a.rope.theta, **theirs},
-        "rope_scaling": None if scaling is None else theirs,
-        "rope_theta": a.rope.theta,
-        "tie_word_embeddings": a.tied_embeddings,
-        "torch_dtype": "float32",
-        "use_cache": True,
-        "vocab_size": a.vocabulary_size,
-    }
+def stacked(params: Any, layers: int) -> Any:
+    """Return an unrolled parameter tree with its blocks stacked, as ``layer_stack`` holds them: ``[L, …]``."""
+    blocks = [params[f"llama/layer_{index}"] for index in range(layers)]
+    joined = {name: np.stack([np.asarray(block[name]) for block in blocks]) for name in blocks[0]}
+    return {"llama": params["llama"], STACKED_MODULE: joined}
 
 
-def from_config(config: dict[str, Any], file: str) -> Architecture:
-    """Return the architecture that a ``config.json`` describes, new or old way of writing the rotary settings.
+class ExportDtype(enum.StrEnum):
+    """How weights are written."""
 
-    Raises:
-      ArtefactError: not a Llama, or with a feature that this model does not have.
-    """
+    FLOAT32 = "float32"
+    """As they are."""
+    BFLOAT16 = "bfloat16"
+    """Rounded to the nearest, half the size; weights that are bfloat16 numbers already stay the same."""
 
-    def refuse(field: str, remedy: str | None = None) -> ArtefactError:
-        return ArtefactError(
-            "not a model of this family", file=file, field=field, value=config.get(field), remedy=remedy
-        )
 
-    for field, wanted in (("model_type", "llama"), ("hidden_act", "silu")):
-        if config.get(field) != wanted:
-            raise refuse(field, f"It must be {wanted!r}")
-    for field in ("attention_bias", "mlp_bias"):
-        if config.get(field):
-            raise refuse(field)
-    rotary = config.get("rope_parameters") or {
-        "rope_theta": config.get("rope_theta"),
-        **(config.get("rope_scaling") or {}),
-    }
-    kind = rotary.get("rope_type", rotary.get("type", "default"))
-    if rotary.get("rope_theta") is None or kind not in ("default", "llama3"):
-        raise refuse("rope_parameters", "rope_theta must be given, rope_type default or llama3")
-    scaling = None
-    if kind == "llama3":
-        scaling = Llama3Scaling(
-            factor=rotary["factor"],
-            low_frequency_factor=rotary["low_freq_factor"],
-            high_frequency_factor=rotary["high_freq_factor"],
-            original_length=rotary["original_max_position_embeddings"],
-        )
-    heads = config["num_attention_heads"]
-    return Architecture(
-        vocabulary_size=config["vocab_size"],
-        model_size=config["hidden_size"],
-        layers=config["num_hidden_layers"],
-        heads=heads,
-        kv_heads=config.get("num_key_value_heads") or heads,
-        head_size=config.get("head_dim") or config["hidden_size"] // heads,
-        mlp_size=config["intermediate_size"],
-        rope=Rope(theta=rotary["rope_theta"], scaling=scaling),
-        tied_embeddings=config.get("tie_word_embeddings", False),
-        norm_epsilon=config["rms_norm_eps"],
-        initializer_scale=config.get("initializer_range", 0.02),
-    )
+def rounded(array: np.ndarray, dtype: ExportDtype) -> np.ndarray:
+    """Return the values that a file of this dtype holds of ``array``, float32: the nearest, ties to even."""
+    array = np.ascontiguousarray(array, np.float32)
+    if dtype is ExportDtype.FLOAT32:
+        return array
+    bits = array.view(np.uint32).astype(np.uint64)
+    wide = ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+    if not np.isfinite(wide).all():
+        raise ArtefactError("a weight is too large for bfloat16", value=float(np.abs(array).max()))
+    return wide
 
 
 def write_export(
@@ -212,43 +157,68 @@ def write_export(
     length: int,
     special: SpecialTokens,
     origin: dict[str, Any],
-) -> None:
+    dtype: ExportDtype = ExportDtype.FLOAT32,
+) -> int:
     """Write ``model.safetensors``, ``config.json`` and ``tootsie.json`` (tokenizer, plan, step), in that order.
 
-    Equal weights give equal bytes.
-    """
-    import safetensors.numpy
+    Equal weights give equal bytes. What was written is read again and compared bit for bit.
 
+    Returns:
+      How many weights were rounded.
+
+    Raises:
+      ArtefactError: what is read again is not what was written.
+    """
     tensors = to_hugging_face(params, architecture)
-    content = safetensors.numpy.save(dict(sorted(tensors.items())), metadata={"format": "pt"})
-    storage.write_bytes(storage.join(folder, "model.safetensors"), content)
-    for name, value in (("config.json", to_config(architecture, length, special)), ("tootsie.json", origin)):
+    written = {name: rounded(array, dtype) for name, array in sorted(tensors.items())}
+    changed = sum(int(np.count_nonzero(written[name] != tensors[name])) for name in written)
+    write_tensors(storage.join(folder, "model.safetensors"), written, dtype is ExportDtype.BFLOAT16)
+    config = to_config(architecture, length, special, dtype.value)
+    for name, value in (("config.json", config), ("tootsie.json", origin)):
         text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
         storage.write_bytes(storage.join(folder, name), text.encode())
+    again, same = read_export(folder)
+    if same != architecture:
+        raise ArtefactError("the config that was written describes another model", file=folder, value=same)
+    require_equal(to_hugging_face(again, architecture), written, folder)
+    return changed
 
 
-def read_export(folder: str) -> tuple[Any, Architecture]:
+def require_equal(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray], file: str) -> None:
+    """Compare two sets of tensors bit for bit.
+
+    Raises:
+      ArtefactError: names the first tensor that is missing, left over or different.
+    """
+    for name in sorted(found.keys() | wanted.keys()):
+        if name not in found or name not in wanted:
+            raise ArtefactError("a tensor was lost or made up on the way", file=file, field=name)
+        one, other = np.ascontiguousarray(found[name]), np.ascontiguousarray(wanted[name])
+        if one.shape != other.shape or not np.array_equal(one.view(np.uint32), other.view(np.uint32)):
+            raise ArtefactError("a tensor does not come back the same", file=file, field=name)
+
+
+def read_export(folder: str, ignored: Collection[str] = ()) -> tuple[Any, Architecture]:
     """Return parameters (unrolled) and architecture of a Hugging Face Llama folder, one or several safetensors files.
+
+    Args:
+      folder: with ``config.json``.
+      ignored: settings of the config that the user takes to be without effect.
 
     Raises:
       ArtefactError: a file is missing or damaged, or the model is of another family.
     """
-    import safetensors
-    import safetensors.numpy
+    architecture = from_config(read_json(storage.join(folder, "config.json")), folder, ignored)
+    return from_hugging_face(read_tensors(folder)[0], architecture, folder), architecture
 
-    file = storage.join(folder, "config.json")
+
+def read_json(url: str) -> Any:
+    """Return the content of a JSON file.
+
+    Raises:
+      ArtefactError: it is not JSON.
+    """
     try:
-        config = json.loads(storage.read_bytes(file))
-    except json.JSONDecodeError as error:
-        raise ArtefactError(f"not JSON: {error}", file=file) from None
-    architecture = from_config(config, file)
-    names = [name for name in storage.list_files(folder) if name.endswith(".safetensors")]
-    if not names:
-        raise ArtefactError("no safetensors file", file=folder)
-    tensors: dict[str, np.ndarray] = {}
-    for name in names:
-        try:
-            tensors |= safetensors.numpy.load(storage.read_bytes(storage.join(folder, name)))
-        except safetensors.SafetensorError as error:
-            raise ArtefactError(f"not a safetensors file: {error}", file=storage.join(folder, name)) from None
-    return from_hugging_face(tensors, architecture, folder), architecture
+        return parse_json(storage.read_bytes(url))
+    except ValueError as error:
+        raise ArtefactError(f"not JSON: {error}", file=url) from None

@@ -3,6 +3,7 @@
 A lineage is a list of entries in the order in which they happened, stored in each checkpoint and in ``config.json``:
 
     {"kind": "plan", "step", "hash", "name"}                          from this step on the run follows this plan
+    {"kind": "import", "step", "source", …}                           its weights come from elsewhere (``tootsie train import``)
     {"kind": "branch", "step", "run", "checkpoint", "plan"}           it began with that checkpoint of another run
     {"kind": "operation", "step", "operation", "of", "reason", …}     a person changed the state (``tootsie train state``)
 
@@ -27,6 +28,9 @@ from tootsie.train.run_file import BranchSettings, RunFile
 
 Lineage = tuple[dict[str, Any], ...]
 
+IMPORTED_AT = "0 steps"
+"""Where a run branches off an imported model, which no plan has led to."""
+
 
 class Start(NamedTuple):
     """What a run begins with."""
@@ -48,6 +52,13 @@ def start_of(run: RunFile, plan: Any, binding: dict[str, Any], tell: Callable[[s
     follows = {"kind": "plan", "hash": plan.hash, "name": plan.name}
     if record is not None:
         known = record.binding["plan"]
+        if known is None:
+            raise ArtefactError(
+                "this folder holds an imported model",
+                file=run.out,
+                field="out",
+                remedy=f"Choose another 'out', and write branch: {{run: {run.out}, at: {IMPORTED_AT}}}",
+            )
         checkpoint.check_binding(binding | {"plan": known}, record, folder)
         lineage = record.lineage or ({**follows, "hash": known, "step": 0},)
         if known != plan.hash:
@@ -86,7 +97,17 @@ def parent_checkpoint(branch: BranchSettings) -> tuple[str, CheckpointRecord]:
     steps = checkpoint.steps_in(folder)
     if not steps:
         raise ArtefactError("the run to branch off has no checkpoint", file=folder, field="branch.run")
-    plan = kept_plan(branch.run, checkpoint.read_record(folder, steps[0]).binding["plan"])
+    known = checkpoint.read_record(folder, steps[0]).binding["plan"]
+    if known is None:
+        if branch.at != IMPORTED_AT:
+            raise SpecError(
+                "an imported model has one checkpoint",
+                field="branch.at",
+                value=branch.at,
+                remedy=f"Write {IMPORTED_AT}",
+            )
+        return folder, checkpoint.verify(folder, 0)
+    plan = kept_plan(branch.run, known)
     try:
         step = branch_step(branch.at, plan)
     except ValueError as error:
@@ -144,7 +165,7 @@ def _require_same_past(out: str, record: CheckpointRecord, plan: Any) -> None:
     from tootsie.mixtures.comparison import require_same_past
 
     known = record.binding["plan"]
-    if known != plan.hash:
+    if known is not None and known != plan.hash:  # no plan has led to an imported model
         require_same_past(kept_plan(out, known), plan, record.step)
 
 

@@ -14,6 +14,8 @@ from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.train import checkpoint
 from tootsie.train.architecture import Architecture
 from tootsie.train.checkpoint import CheckpointRecord
+from tootsie.train.export import ExportDtype, write_export
+from tootsie.train.llama_config import SpecialTokens
 from tootsie.train.model import Execution, LayerLoop, build
 from tootsie.train.step import make_init
 
@@ -65,15 +67,44 @@ def load_weights(out: str, step: int | None, kind: WeightKind | None) -> Weights
     execution = Execution(record.binding["compute_dtype"], LayerLoop(record.binding["layer_loop"]))
     model = build(architecture, execution)
     phases = {phase["name"]: phase["settings"]["ema_beta"] is not None for phase in record.config["phases"]}
+    kept = record.has_average and phases.get(record.phase, False)  # of an import there are no phases
     if kind is None:
-        kind = WeightKind.EMA if phases[record.phase] else WeightKind.HOT
-    if kind is WeightKind.EMA and not phases[record.phase]:
+        kind = WeightKind.EMA if kept else WeightKind.HOT
+    if kind is WeightKind.EMA and not kept:
         raise SpecError(
             "this phase keeps no average", file=folder, field="weights", value=record.phase, remedy="Use hot"
         )
-    shapes = jax.eval_shape(make_init(model, any(phases.values())), jax.random.key(0))
+    shapes = jax.eval_shape(make_init(model, record.has_average), jax.random.key(0))
     state = checkpoint.restore(folder, record.step, shapes)
     return Weights(state.params if kind is WeightKind.HOT else state.ema, kind, model, architecture, record)
+
+
+def export_weights(out: str, loaded: Weights, dtype: ExportDtype) -> int:
+    """Export weights to the folder ``out``; return how many of them were rounded. See :func:`write_export`."""
+    config = loaded.record.config
+    identity, plan = config["tokenizer"], config["plan"]
+    origin: dict[str, Any] = {
+        "weights": loaded.kind.value,
+        "step": loaded.record.step,
+        "tokens": loaded.record.tokens,
+        "plan": plan and {key: plan[key] for key in ("name", "hash")},
+        "tokenizer": identity and {key: identity[key] for key in ("name", "fingerprint")},
+    }
+    special = SpecialTokens(None, None)
+    if identity is not None:
+        special = SpecialTokens(identity["bos_id"] if identity["add_bos"] else None, identity["eos_id"])
+    if plan is None:
+        origin["imported"] = config["imported"]
+        longest = config["imported"]["longest_sequence"] or 2048  # what transformers takes for a missing one
+    else:
+        longest = plan.get("longest_sequence", plan["sequence_length"])  # Runs of before had one length.
+    return write_export(out, loaded.params, loaded.architecture, longest, special, origin, dtype)
+
+
+def tokenizer_location(out: str) -> str | None:
+    """Return the URL of the ``tokenizer.json`` that came with an imported model, or ``None``."""
+    url = storage.join(out, "tokenizer", "tokenizer.json")
+    return url if storage.exists(url) else None
 
 
 def run_folder(given: str) -> str:
