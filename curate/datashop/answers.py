@@ -1,0 +1,167 @@
+"""The forms that answers of a model have, and how they are read: one JSON object, strictly, or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tootsie.curate.datashop.spec import Annotation, Rephrase, Rubric, Style
+
+MAX_CHARACTERS = 200_000
+"""Longest answer that is read."""
+MAX_DEPTH = 8
+"""Brackets within one another, at most."""
+VERDICTS = {"Useless": 1, "Poor": 2, "Okay": 3, "Good": 4, "Great": 5}
+_FENCE = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n```\Z", re.DOTALL)
+
+
+class AnswerFault(Exception):  # noqa: N818
+    """An answer has not the form that was asked for; the message says what is wrong."""
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """A form of answers."""
+
+    name: str
+    """For the server."""
+    schema: dict[str, Any]
+    """JSON schema: objects that allow no other keys, arrays, strings and integers."""
+    example: str
+    """Shown to the model."""
+
+    def read(self, text: str) -> dict[str, Any]:
+        """Return the answer in ``text``.
+
+        Raises:
+          AnswerFault: it is not exactly one JSON object of this form; a fence of backticks around it is the one thing that
+            may be there besides.
+        """
+        if len(text) > MAX_CHARACTERS:
+            raise AnswerFault(f"the answer has {len(text):,} characters")
+        text = text.strip()
+        fenced = _FENCE.match(text)
+        text = fenced[1].strip() if fenced else text
+        if _depth(text) > MAX_DEPTH:
+            raise AnswerFault(f"nested more than {MAX_DEPTH} deep")
+        try:
+            value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+        except ValueError as error:
+            raise AnswerFault(f"not JSON: {error}") from None
+        _check(value, self.schema, "answer")
+        assert isinstance(value, dict)
+        return value
+
+
+def _depth(text: str) -> int:
+    """Return how deep brackets are nested outside of strings; linear, without recursion."""
+    deepest = depth = 0
+    for token in re.findall(r'"(?:[^"\\]|\\.)*+\\?+(?:"|\Z)|[\[{]|[\]}]', text, re.DOTALL):
+        if token in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token in "]}":
+            depth -= 1
+    return deepest
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _check(value: Any, schema: dict[str, Any], place: str) -> None:
+    """Check a value against the part of JSON schema that our forms use."""
+    kind = schema["type"]
+    if kind == "object":
+        if not isinstance(value, dict):
+            raise AnswerFault(f"{place} is no object")
+        names = schema["properties"]
+        if set(value) != set(names):
+            raise AnswerFault(f"{place} has the keys {sorted(value)}, not {sorted(names)}")
+        for name, part in names.items():
+            _check(value[name], part, f"{place}.{name}")
+    elif kind == "array":
+        if not isinstance(value, list):
+            raise AnswerFault(f"{place} is no list")
+        if not schema["minItems"] <= len(value) <= schema["maxItems"]:
+            raise AnswerFault(f"{place} has {len(value)} items")
+        for number, item in enumerate(value):
+            _check(item, schema["items"], f"{place}.{number}")
+    elif kind == "integer":
+        if type(value) is not int or not schema["minimum"] <= value <= schema["maximum"]:
+            raise AnswerFault(f"{place} is no whole number from {schema['minimum']} to {schema['maximum']}")
+    else:
+        if not isinstance(value, str) or not value.strip():
+            raise AnswerFault(f"{place} is no text")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise AnswerFault(f"{place} has half a character")
+        if "enum" in schema and value not in schema["enum"]:
+            raise AnswerFault(f"{place} is none of {', '.join(schema['enum'])}")
+
+
+_TEXT: dict[str, Any] = {"type": "string"}
+
+
+def _object(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": least, "maxItems": most}
+
+
+DESCRIPTION = AnswerForm("description", _object(description=_TEXT), '{"description": "…"}')
+
+
+def grade_form(settings: Annotation) -> AnswerForm:
+    """Return the form of a grade; what the model says of its reasons comes first, where it is asked for them."""
+    if settings.rubric is Rubric.ADDITIVE:
+        grade: dict[str, Any] = {"score": {"type": "integer", "minimum": 0, "maximum": 5}}
+        example = '"score": 0 to 5'
+    else:
+        grade = {"verdict": {"type": "string", "enum": list(VERDICTS)}}
+        example = f'"verdict": "{"|".join(VERDICTS)}"'
+    if settings.rationale:
+        return AnswerForm(
+            "grade", _object(rationale=_TEXT, **grade), f'{{"rationale": "at most 40 words", {example}}}'
+        )
+    return AnswerForm("grade", _object(**grade), f"{{{example}}}")
+
+
+def grade_of(answer: dict[str, Any]) -> int:
+    """Return the grade of an answer: 0 to 5, or 1 to 5 for a verdict."""
+    return int(answer["score"]) if "score" in answer else VERDICTS[answer["verdict"]]
+
+
+def rephrase_form(style: Style, settings: Rephrase) -> AnswerForm:
+    """Return the form of an answer in a style."""
+    if style is Style.CHOICE:
+        right = {"type": "integer", "minimum": 0, "maximum": 3}
+        item = _object(question=_TEXT, options=_list(_TEXT, 4, 4), right=right)
+        example = '{"question": "…", "options": ["…", "…", "…", "…"], "right": 0}'
+    elif style is Style.CLOZE:
+        item, example = _object(sentence=_TEXT, replaced=_TEXT), '{"sentence": "… ____ …", "replaced": "…"}'
+    else:
+        item, example = _object(question=_TEXT, answer=_TEXT), '{"question": "…", "answer": "…"}'
+    items = _list(item, 1, settings.items)
+    if style is Style.EXPLAIN:
+        return AnswerForm(
+            style.value,
+            _object(explanation=_TEXT, items=items),
+            f'{{"explanation": "…", "items": [{example}]}}',
+        )
+    return AnswerForm(style.value, _object(items=items), f'{{"items": [{example}]}}')

@@ -1,0 +1,191 @@
+"""One request to an OpenAI-compatible server: what is sent, and what each way of answering means."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from tootsie.curate.datashop.answers import AnswerForm
+from tootsie.curate.datashop.prompts import Messages, prompt_sha256
+from tootsie.curate.datashop.spec import ModelSpec, Structured
+from tootsie.datasets.errors import SpecError, shorten
+from tootsie.datasets.provenance import fingerprint
+
+DOWNGRADE = {Structured.JSON_SCHEMA: Structured.JSON_OBJECT, Structured.JSON_OBJECT: Structured.PROMPT}
+"""What is tried where a server refuses a ``response_format``."""
+RETRIED = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
+"""Statuses that may pass."""
+_FORMAT_WORDS = ("response_format", "json_schema", "json_object", "grammar", "guided")
+MAX_BODY = 8 * 2**20
+"""Bytes of an answer that are read."""
+
+
+class Hitch(Exception):  # noqa: N818
+    """This try failed; another may not. ``retry_after``: seconds the server asks to wait."""
+
+    def __init__(self, reason: str, detail: str, retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.retry_after = retry_after
+
+
+class Refusal(Exception):  # noqa: N818
+    """The server will not answer this request, however often it is asked."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+    @property
+    def concerns_format(self) -> bool:
+        """Whether it is the ``response_format`` that the server cannot do."""
+        return self.status in (400, 415, 422, 501) and any(word in self.detail for word in _FORMAT_WORDS)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked."""
+
+    messages: Messages
+    form: AnswerForm
+    max_tokens: int
+    seed: int
+
+    def key(self, model: ModelSpec) -> str:
+        """Return what the answer is filed under: a hash of all that it depends on, 64 hex digits."""
+        return fingerprint(
+            {
+                "model": model.name,
+                "revision": model.revision,
+                "messages": prompt_sha256(self.messages),
+                "schema": self.form.schema,
+                "sampling": self.sampling(model),
+            }
+        )
+
+    def sampling(self, model: ModelSpec) -> dict[str, Any]:
+        """Return the settings of the sampling."""
+        return {
+            "temperature": model.temperature,
+            "top_p": model.top_p,
+            "seed": self.seed,
+            "max_tokens": self.max_tokens,
+        }
+
+    def body(self, model: ModelSpec, structured: Structured) -> bytes:
+        """Return the request's JSON."""
+        content: dict[str, Any] = {
+            "model": model.name,
+            "messages": self.messages,
+            **self.sampling(model),
+            "stream": False,
+        }
+        if structured is Structured.JSON_SCHEMA:
+            schema = {"name": self.form.name, "schema": self.form.schema, "strict": True}
+            content["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif structured is Structured.JSON_OBJECT:
+            content["response_format"] = {"type": "json_object"}
+        return json.dumps(content, ensure_ascii=True).encode()
+
+    def tokens(self) -> int:
+        """Return about how many tokens the request costs at most; a token has about four characters."""
+        return sum(len(message["content"]) for message in self.messages) // 4 + self.max_tokens
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a server answered."""
+
+    content: str
+    finish_reason: str
+    """``stop``, ``length`` …"""
+    model: str
+    """As the server calls it."""
+    fingerprint: str
+    """Of the server's software and settings, where it gives one."""
+    prompt_tokens: int
+    completion_tokens: int
+
+
+def read_reply(status: int, headers: dict[str, str], body: bytes) -> Reply:
+    """Return the answer in a response.
+
+    Args:
+      status: of HTTP.
+      headers: names in lower case.
+      body: at most :data:`MAX_BODY` bytes.
+
+    Raises:
+      Hitch: another try may succeed: overload, a server's fault, a body that is no answer.
+      Refusal: it will not.
+    """
+    text = body.decode("utf-8", "replace")
+    if status in RETRIED or (status >= 500 and status != 501):
+        reason = "rate limit" if status == 429 else f"status {status}"
+        raise Hitch(reason, shorten(text, 300), _seconds(headers.get("retry-after")))
+    if status != 200:
+        raise Refusal(status, shorten(text, 500))
+    try:
+        value = json.loads(body)
+        choice = value["choices"][0]
+        content, finish = choice["message"]["content"], choice["finish_reason"]
+        if not isinstance(content, str) or not isinstance(finish, str):
+            raise TypeError("content and finish_reason are no texts")
+        usage = value.get("usage") or {}
+        counts = [int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens")]
+        return Reply(
+            content, finish, str(value.get("model", "")), str(value.get("system_fingerprint") or ""), *counts
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise Hitch("malformed response", shorten(f"{type(error).__name__}: {error}; {text}", 300)) from None
+
+
+def _seconds(value: str | None) -> float | None:
+    """Return what ``Retry-After`` asks for; a date counts from now."""
+    if value is None:
+        return None
+    try:
+        found = float(value)
+    except ValueError:
+        import datetime
+        import email.utils
+
+        try:
+            when = email.utils.parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=datetime.UTC)
+        found = (when - datetime.datetime.now(datetime.UTC)).total_seconds()
+    return min(max(found, 0.0), 3600.0) if found == found else None
+
+
+def authorization(model: ModelSpec) -> dict[str, str]:
+    """Return the header that carries the key, which comes from the environment and goes nowhere else.
+
+    Raises:
+      SpecError: the variable is not set, or its value cannot be a header.
+    """
+    if model.key_variable is None:
+        return {}
+    key = os.environ.get(model.key_variable, "").strip()
+    if not key or not key.isascii() or not key.isprintable():
+        raise SpecError(
+            "the environment variable of the API key is not set, or its value cannot be one",
+            field="model.key_variable",
+            value=model.key_variable,
+            remedy=f"export {model.key_variable}=…",
+        )
+    return {"Authorization": f"Bearer {key}"}
+
+
+def without_key(text: str, headers: dict[str, str]) -> str:
+    """Return a server's words without the key, which some repeat."""
+    for value in headers.values():
+        key = value.removeprefix("Bearer ")
+        text = text.replace(key, "[key]") if key else text
+    return text

@@ -1,0 +1,162 @@
+"""A run: its folder, and the stamps of the stages that are finished in it.
+
+A stage's stamp names what it was made from: its part of the spec, the code, and the stamps before it. A stage whose stamp
+still says the same is left alone; another is done again. What the model has answered is not asked again either way.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tootsie.curate import corpus_build
+from tootsie.curate.datashop.spec import DatashopSpec, ModelSpec
+from tootsie.curate.document_inputs import InputCorpus
+from tootsie.datasets import storage
+from tootsie.datasets.errors import ArtefactError
+from tootsie.datasets.provenance import code_version, fingerprint
+
+
+class Stage(enum.StrEnum):
+    """What a run does, in this order."""
+
+    DESCRIBE = "describe"
+    ANNOTATE = "annotate"
+    TRAIN = "train-scorer"
+    SCORE = "score"
+    FILTER = "filter"
+    REPHRASE = "rephrase"
+    CHECK = "check"
+    DECONTAMINATE = "decontaminate"
+    CARD = "card"
+
+
+BEFORE: dict[Stage, tuple[Stage, ...]] = {
+    Stage.DESCRIBE: (),
+    Stage.ANNOTATE: (Stage.DESCRIBE,),
+    Stage.TRAIN: (Stage.ANNOTATE,),
+    Stage.SCORE: (Stage.TRAIN,),
+    Stage.FILTER: (Stage.SCORE,),
+    Stage.REPHRASE: (Stage.FILTER,),
+    Stage.CHECK: (Stage.REPHRASE,),
+    Stage.DECONTAMINATE: (Stage.CHECK,),
+    Stage.CARD: tuple(Stage)[:-1],
+}
+PARTS: dict[Stage, tuple[str, ...]] = {
+    Stage.DESCRIBE: ("subjects",),
+    Stage.ANNOTATE: ("annotate", "seed", "max_failures"),
+    Stage.TRAIN: ("scorer", "seed"),
+    Stage.SCORE: (),
+    Stage.FILTER: ("filter",),
+    Stage.REPHRASE: ("rephrase", "seed", "name", "max_failures"),
+    Stage.CHECK: ("check",),
+    Stage.DECONTAMINATE: ("evaluations",),
+    Stage.CARD: ("name",),
+}
+"""Keys of the spec that a stage depends on."""
+ASKING = frozenset((Stage.DESCRIBE, Stage.ANNOTATE, Stage.REPHRASE))
+"""Stages that ask the model."""
+_ANSWERING = ("name", "revision", "temperature", "top_p", "seed", "reasks")
+"""Keys of the model that its answers depend on."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the stages are given."""
+
+    spec: DatashopSpec
+    folder: str
+    corpora: tuple[InputCorpus, ...]
+    options: Any
+    """Of Beam."""
+    model: ModelSpec
+    """With the URL of a server, once one is up."""
+    first_wait: float = 0.5
+    """Seconds before a request is tried again."""
+
+    def path(self, *parts: str) -> str:
+        """Return a place in the folder of the run."""
+        return storage.join(self.folder, *parts)
+
+    def stamp_url(self, stage: Stage) -> str:
+        """Return where a stage's stamp lies."""
+        return self.path("stages", f"{stage.value}.json")
+
+    def identity(self, stage: Stage) -> str:
+        """Return a hash of all that a stage's output depends on.
+
+        Raises:
+          ArtefactError: a stage before it is not finished.
+        """
+        before = {}
+        for one in BEFORE[stage]:
+            url = self.stamp_url(one)
+            if not storage.exists(url):
+                raise ArtefactError(
+                    f"the stage {stage.value} needs the stage {one.value}, which is not finished",
+                    file=url,
+                    field="--stage",
+                    remedy=f"--stage {one.value}, or leave --stage out to do all",
+                )
+            before[one.value] = hashlib.sha256(storage.read_bytes(url)).hexdigest()
+        content: dict[str, Any] = {
+            "stage": stage.value,
+            "before": before,
+            "spec": self.spec.content(*PARTS[stage]),
+            "code": code_version("curate"),
+        }
+        if stage in ASKING:
+            model = self.model.model_dump(mode="json")
+            content["model"] = {name: model[name] for name in _ANSWERING}
+        if stage in (Stage.ANNOTATE, Stage.SCORE, Stage.FILTER):
+            content["inputs"] = [
+                (corpus.source, file.name, file.sha256) for corpus in self.corpora for file in corpus.files
+            ]
+        if stage is Stage.DECONTAMINATE and self.spec.evaluations:
+            content["evaluations"] = storage.sha256(self.spec.evaluations)
+        return fingerprint(content)
+
+    def finished(self, stage: Stage) -> dict[str, Any] | None:
+        """Return the books of a stage that is finished as it is wanted now; otherwise ``None``."""
+        url = self.stamp_url(stage)
+        if not storage.exists(url):
+            return None
+        stamp = json.loads(storage.read_bytes(url))
+        if stamp["identity"] != self.identity(stage):
+            return None
+        books: dict[str, Any] = stamp["books"]
+        return books
+
+    def begin(self, stage: Stage) -> None:
+        """Clear what another version of a stage has left; what this one has left stays, to go on from."""
+        identity = self.identity(stage)
+        state = self.path("_work", stage.value, "identity")
+        if storage.exists(self.stamp_url(stage)) or not (
+            storage.exists(state) and storage.read_bytes(state).decode() == identity
+        ):
+            self.clear(stage)
+            storage.write_bytes(state, identity.encode())
+
+    def clear(self, stage: Stage) -> None:
+        """Delete what a stage wrote."""
+        storage.remove(self.stamp_url(stage))
+        for place in (self.path(stage.value), self.path("_work", stage.value)):
+            for name in storage.find_files(place) if storage.exists(place) else ():
+                storage.remove(name)
+        corpus_build.remove_work(self.path(stage.value))
+
+    def finish(self, stage: Stage, books: dict[str, Any]) -> dict[str, Any]:
+        """Write the stamp of a stage."""
+        content = {"identity": self.identity(stage), "books": books}
+        storage.write_bytes(
+            self.stamp_url(stage), (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+        )
+        return books
+
+    def books(self, stage: Stage) -> dict[str, Any]:
+        """Return the books of a finished stage."""
+        books: dict[str, Any] = json.loads(storage.read_bytes(self.stamp_url(stage)))["books"]
+        return books

@@ -1,0 +1,236 @@
+"""All stages, over real HTTP, on a corpus in which science is hidden."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tootsie.curate.datashop import pipeline
+from tootsie.curate.datashop.asking import result_of
+from tootsie.curate.datashop.run import Run, Stage
+from tootsie.curate.datashop.spec import read_spec
+from tootsie.datasets import beam_runner
+from tootsie.datasets.errors import ArtefactError, UserError
+from tootsie.datasets.manifest import read_documents
+
+
+def make(spec: str, folder: Path) -> Run:
+    return pipeline.make_run(read_spec(spec), str(folder), beam_runner.pipeline_options([]), first_wait=0.001)
+
+
+def rows(folder: Path, stage: str) -> list[Any]:
+    from tootsie.curate.datashop.asking import read_rows
+
+    return [row for path in sorted((folder / stage).glob("rows-*")) for row in read_rows(str(path))]
+
+
+@pytest.fixture
+def finished(oracle: Any, planted: Any, write_spec: Any, tmp_path: Path) -> tuple[Path, set[str], str]:
+    path, wanted = planted(300)
+    spec = write_spec(
+        path, oracle.url, rephrase={"styles": ["qa", "choice", "cloze", "explain"], "every_style": True}
+    )
+    run = make(spec, tmp_path / "out")
+    pipeline.do(run)
+    return tmp_path / "out", wanted, spec
+
+
+def test_science_is_found_among_web_text(finished: tuple[Path, set[str], str]) -> None:
+    folder, wanted, _ = finished
+    report = json.loads((folder / "train-scorer/report.json").read_text())
+    assert report["held_out"]["auc"] >= 0.95
+    cut = json.loads((folder / "stages/filter.json").read_text())["books"]
+    assert cut["wanted"] == 60
+    assert abs(cut["kept"] / 300 - 0.2) <= cut["error"] + 1e-9
+    kept = {document.id for document in read_documents(str(folder / "filter"))}
+    assert len(kept & wanted) >= 0.9 * min(len(kept), len(wanted))
+
+
+def test_what_is_made_says_what_it_is_made_of(finished: tuple[Path, set[str], str]) -> None:
+    folder, _, _ = finished
+    documents = list(read_documents(str(folder / "check")))
+    assert {document.metadata["style"] for document in documents} == {"qa", "choice", "cloze", "explain"}
+    for document in documents:
+        (origin,) = document.metadata["derived_from"]
+        assert origin.startswith("files/d")
+        assert document.metadata["license"] == "CC-BY-4.0"
+        assert document.metadata["url"] == f"https://example.org/{origin.removeprefix('files/d')}"
+        assert document.source == "science-qa"
+        made = document.metadata["datashop"]
+        assert made["served_model"] == "oracle-1"
+        assert made["finish_reason"] == "stop"
+        assert made["truncated"] is False
+        assert len(made["prompt_sha256"]) == 64
+        assert made["sampling"]["max_tokens"] > 0
+        assert "**Answer:**" in document.text
+
+
+def test_the_card_tells_the_books(finished: tuple[Path, set[str], str]) -> None:
+    folder, _, _ = finished
+    card = (folder / "README.md").read_text()
+    books = json.loads((folder / "stages/rephrase.json").read_text())["books"]
+    assert f"| rephrase | rows asked | {books['rows']['read']:,} |" in card
+    assert "Not searched for evaluation sets" in card
+
+
+def test_a_finished_run_asks_for_nothing(finished: tuple[Path, set[str], str], oracle: Any) -> None:
+    folder, _, spec = finished
+    before = sum(oracle.asked.values())
+    pipeline.do(make(spec, folder))
+    pipeline.do(make(spec, folder), again=True)
+    assert sum(oracle.asked.values()) == before
+    assert max(oracle.asked.values()) == 1
+
+
+def test_the_same_run_elsewhere_gives_the_same_bytes(
+    finished: tuple[Path, set[str], str], tmp_path: Path
+) -> None:
+    folder, _, spec = finished
+    pipeline.do(make(spec, tmp_path / "other"))
+    for path in folder.rglob("part-*.jsonl.zst"):
+        assert path.read_bytes() == (tmp_path / "other" / path.relative_to(folder)).read_bytes()
+
+
+def test_a_stage_needs_those_before_it(planted: Any, write_spec: Any, oracle: Any, tmp_path: Path) -> None:
+    path, _ = planted(50)
+    run = make(write_spec(path, oracle.url), tmp_path / "out")
+    with pytest.raises(ArtefactError, match="needs the stage train-scorer"):
+        pipeline.do(run, [Stage.SCORE])
+
+
+def test_examples_are_described_and_none_is_left_out(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(20)
+    examples = [f"Question {number}: " + "why? " * 400 for number in range(7)]
+    spec = write_spec(path, oracle.url, subjects=[{"name": "science", "examples": examples}])
+    pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE])
+    shown = json.dumps(oracle.seen)
+    assert all(f"Question {number}:" in shown for number in range(7))
+    assert "told from" in json.loads((tmp_path / "out/describe/descriptions.json").read_text())["science"]
+
+
+def test_long_documents_are_shown_in_part_and_that_is_told(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(40)
+    spec = write_spec(path, oracle.url, annotate={"sample": 10, "excerpt_characters": 300})
+    pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+    books = json.loads((tmp_path / "out/stages/annotate.json").read_text())["books"]
+    assert books["shown"] == {"in full": 0, "in part": 10}
+    assert all(
+        "The text is the begin of a longer one" in body["messages"][1]["content"] for body in oracle.seen
+    )
+
+
+FAULTS = ("429", "500", "503", "drop", "half", "malformed", "no choices", "wrong form", "prose", "cut off")
+
+
+def test_whatever_the_server_does_every_row_ends_once(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(60)
+    oracle.fault = lambda number, body: FAULTS[number // 2 % len(FAULTS)] if number % 2 else None
+    spec = write_spec(path, oracle.url, annotate={"sample": 50}, max_failures=1.0)
+    pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+    found = rows(tmp_path / "out", "annotate")
+    assert len(found) == len({row.id for row in found}) == 50
+    for row in found:
+        result = result_of(row)
+        assert (result["state"] == "done" and "score" in result["answer"]) or (
+            result["state"] == "failed" and result["reason"]
+        )
+    assert sum(result_of(row)["state"] == "done" for row in found) >= 45
+
+
+def test_a_row_that_keeps_failing_says_why(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(30)
+    reasons = {
+        "0": "status 500",
+        "1": "wrong form",
+        "2": "cut off",
+        "3": "refused with status 413",
+        "4": "connection",
+    }
+    kinds = {"0": "500", "1": "wrong form", "2": "cut off", "3": "413", "4": "drop"}
+
+    def digit(text: str) -> str:
+        return str(len(text) % 7)
+
+    oracle.fault = lambda number, body: kinds.get(digit(body["messages"][1]["content"]))
+    spec = write_spec(path, oracle.url, annotate={"sample": 30}, max_failures=1.0, model={"attempts": 2})
+    pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+    found = rows(tmp_path / "out", "annotate")
+    assert len(found) == 30
+    seen = {body["messages"][1]["content"]: digit(body["messages"][1]["content"]) for body in oracle.seen}
+    states = sorted(reasons.get(number, "done") for number in seen.values())
+    assert sorted(result_of(row).get("reason", "done") for row in found) == states
+
+
+def test_a_slow_server_times_out_and_is_asked_again(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(30)
+    oracle.fault = lambda number, body: "slow" if number < 2 else None
+    spec = write_spec(path, oracle.url, annotate={"sample": 10}, model={"timeout": 1.5})
+    pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+    assert all(result_of(row)["state"] == "done" for row in rows(tmp_path / "out", "annotate"))
+    assert (
+        json.loads((tmp_path / "out/stages/annotate.json").read_text())["books"]["model"]["hitch: timeout"]
+        >= 2
+    )
+
+
+def test_too_many_failures_stop_the_stage_and_only_those_are_asked_again(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(30)
+    oracle.fault = lambda number, body: "500" if len(body["messages"][1]["content"]) % 3 == 0 else None
+    spec = write_spec(path, oracle.url, annotate={"sample": 30}, model={"attempts": 1})
+    with pytest.raises(UserError, match="rows of the stage annotate failed"):
+        pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+    oracle.fault = None
+    pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+    assert all(result_of(row)["state"] == "done" for row in rows(tmp_path / "out", "annotate"))
+    assert set(oracle.answered.values()) == {1}
+
+
+def test_a_server_that_is_gone_stops_the_run(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(60)
+    oracle.fault = lambda number, body: "500"
+    spec = write_spec(path, oracle.url, annotate={"sample": 60}, model={"attempts": 1})
+    with pytest.raises(UserError, match="the server does not answer"):
+        pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+
+
+def test_a_server_without_schemas_is_asked_in_words(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(20)
+    oracle.fault = lambda number, body: "no schema" if "response_format" in body else None
+    spec = write_spec(path, oracle.url, annotate={"sample": 10})
+    pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+    assert {result_of(row)["structured"] for row in rows(tmp_path / "out", "annotate")} == {"prompt"}
+
+
+def test_a_spent_budget_stops_and_a_new_one_goes_on(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(60)
+    spec = write_spec(
+        path, oracle.url, annotate={"sample": 50}, model={"token_budget": 300, "concurrency": 2}
+    )
+    with pytest.raises(UserError, match="the budget of 300 tokens is spent"):
+        pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+    assert 20 <= sum(oracle.asked.values()) <= 22
+    with pytest.raises(UserError, match="budget"):
+        pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+    pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE, Stage.ANNOTATE])
+    assert max(oracle.asked.values()) == 1
