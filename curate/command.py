@@ -1,5 +1,5 @@
 """``tootsie curate arxiv|wikipedia|stackexchange|web IN... OUT``: raw dumps to Markdown documents; ``fidelity`` measures them;
-``dedup`` and ``decontaminate`` clean them; ``datashop`` makes questions and answers of them."""
+``dedup``, ``decontaminate`` and ``filter`` clean them; ``datashop`` makes questions and answers of them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tootsie.curate.datashop.command import datashop
 from tootsie.curate.decontamination.command import decontaminate
 from tootsie.curate.deduplication.command import dedup
 from tootsie.curate.fidelity.command import fidelity
+from tootsie.curate.quality.command import filter_documents
 
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
@@ -34,6 +35,7 @@ app.command()(fidelity)
 _CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 app.command(context_settings=_CONTEXT)(dedup)
 app.command(context_settings=_CONTEXT)(decontaminate)
+app.command("filter", context_settings=_CONTEXT)(filter_documents)
 app.command(context_settings=_CONTEXT)(datashop)
 
 

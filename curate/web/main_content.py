@@ -115,7 +115,7 @@ def _extracted(page: str, preset: Preset) -> Any:
     from trafilatura import bare_extraction
 
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # what it discards is counted here
-    document = bare_extraction(
+    document: Any = bare_extraction(
         page,
         include_comments=False,
         include_tables=True,
@@ -206,8 +206,8 @@ def _is_formula(node: LexborNode, tag: str) -> bool:
     attributes = node.attributes
     if tag == "script":
         return (attributes.get("type") or "").startswith("math/")
-    names = attributes.get("class")
-    return bool(names) and not _FORMULA_CLASSES.isdisjoint(names.lower().split())
+    names = attributes.get("class") or ""
+    return not _FORMULA_CLASSES.isdisjoint(names.lower().split())
 
 
 class _Cut:
