@@ -78,7 +78,7 @@ class PlanDataset(BaseModel):
     tail_tokens: int = Field(ge=0)
     """Ids left over after the last of them; never drawn."""
     max_epochs: str | None = None
-    """The cap of the spec (a decimal number), already checked."""
+    """The cap of the spec, a whole number or a fraction (``3/2``), already checked."""
     groups: tuple[str, ...] = ()
     """``mixture/group`` of each place where the spec uses it."""
     shuffle: BlockShuffle | None = None

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from tootsie.mixtures.compiler import Compiled
 from tootsie.mixtures.forecast import forecast
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Evidence
+from tootsie.mixtures.plan import WEIGHT_TOTAL, Evidence, PlanPhase
 from tootsie.mixtures.preflight.check import Check, Problem, Severity
 from tootsie.mixtures.shares import composition
 from tootsie.mixtures.spec import By
@@ -164,6 +164,8 @@ def _no_web(compiled: Compiled) -> Iterator[Problem]:
     for phase in compiled.plan.phases:
         if phase.settings.learning_rate.end >= phase.settings.learning_rate.start:
             continue
+        if _conversations_alone(compiled, phase):
+            continue  # Fine-tuning; `replay` speaks of it.
         share = sum(asked for name, asked in phase.asked.items() if "web" in tags[name]) / WEIGHT_TOTAL
         if share < 0.2:
             yield Problem(
@@ -174,11 +176,14 @@ def _no_web(compiled: Compiled) -> Iterator[Problem]:
             )
 
 
+def _conversations_alone(compiled: Compiled, phase: PlanPhase) -> bool:
+    return all("instruction" in _tags(compiled, name) for name in phase.asked)
+
+
 def _no_replay(compiled: Compiled) -> Iterator[Problem]:
     """Fine-tuning on conversations alone."""
     for phase in compiled.plan.phases:
-        tags = [_tags(compiled, name) for name in phase.asked]
-        if tags and all("instruction" in found for found in tags):
+        if _conversations_alone(compiled, phase):
             yield Problem(
                 phase.name,
                 Severity.WARNING,

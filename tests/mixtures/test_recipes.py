@@ -208,3 +208,10 @@ def test_a_step_is_traced_without_the_data(compiled: dict[str, Compiled]) -> Non
     rows = trace_rows(compiled["marin-8b"].plan, 1_350_000, 7)
     assert [(row["phase"], row["row"], row["documents"]) for row in rows] == [("starling", 7, [])]
     assert rows[0]["dataset"] in STARLING
+
+
+def test_fine_tuning_is_no_cooldown(compiled: dict[str, Compiled]) -> None:
+    """A rate that falls over conversations: ``replay`` speaks of it, not ``cooldown-web``."""
+    found = {finding.check for finding in preflight(compiled["sft"], CHECKS) if finding.subject == "sft"}
+    assert "replay" in found
+    assert "cooldown-web" not in found
