@@ -1,5 +1,6 @@
 """``tootsie curate arxiv|wikipedia|stackexchange|web IN... OUT``: raw dumps to Markdown documents; ``fidelity`` measures them;
-``dedup``, ``decontaminate`` and ``filter`` clean them; ``datashop`` makes questions and answers of them."""
+``dedup``, ``decontaminate`` and ``filter`` clean them;
+``profile`` says how they are written; ``datashop`` makes questions and answers of them."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from tootsie.curate.datashop.command import datashop
 from tootsie.curate.decontamination.command import decontaminate
 from tootsie.curate.deduplication.command import dedup
 from tootsie.curate.fidelity.command import fidelity
+from tootsie.curate.profile_command import profile
 from tootsie.curate.quality.command import filter_documents
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ app.command()(fidelity)
 _CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 app.command(context_settings=_CONTEXT)(dedup)
 app.command(context_settings=_CONTEXT)(decontaminate)
+app.command()(profile)
 app.command("filter", context_settings=_CONTEXT)(filter_documents)
 app.command(context_settings=_CONTEXT)(datashop)
 
