@@ -75,6 +75,8 @@ class Footnotes:
         if self._targets is None:
             nodes = root.css(_PLACES) if root is not None and root.css_first(_LISTS) is not None else []
             self._targets = frozenset(node.attributes.get("id") or "" for node in nodes) - {""}
+        if not self._targets:
+            return None
         key = href[1:]
         if key not in self._targets and "%" in key:
             key = unquote(key)

@@ -259,8 +259,10 @@ def _only_text(node: Node) -> str | None:
             text = inner.text_content
             if text is None:
                 return None
-        texts.append(text)
         child = child.next
+        if child is None and not texts:
+            return text
+        texts.append(text)
     return "".join(texts) if texts else None
 
 
@@ -275,9 +277,11 @@ def code(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
             return None
         content = text_with_breaks(node)
     options = serializer.options
-    text = collapse(content)
-    if "\u00a0" in text:
-        text = collapse(text.replace("\u00a0", options.nbsp))
+    text = content
+    if "  " in content or not content.isprintable():
+        text = collapse(content)
+        if "\u00a0" in text:
+            text = collapse(text.replace("\u00a0", options.nbsp))
     inner = text.strip(" ")
     exact = options.exact
     if not inner:

@@ -39,7 +39,7 @@ def list_block(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
 
 def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<li>``; outside a list, an item of one of its own."""
-    if is_hidden(attributes):
+    if attributes and is_hidden(attributes):
         serializer.counters["hidden_dropped"] += 1
         return SKIP
     flow = serializer.flow
@@ -76,7 +76,8 @@ def open_note(serializer: Serializer, key: str) -> Leave:
 
 def _adopt(serializer: Serializer, flow: Flow) -> None:
     """Give content that stands directly in a list (``<ul><ul>``) to the item before it."""
-    serializer.flush()
+    if serializer.parts or flow.parts:
+        serializer.flush()
     if flow.blocks:
         items = flow.state["items"]
         if items:
@@ -129,12 +130,18 @@ def _leave_list(serializer: Serializer) -> None:
     serializer.flush()
     starts = [blocks[0].partition("\n")[0] for _, blocks, _ in items if blocks and blocks[0][0] in "-*"]
     marker = _marker(serializer, outer, kind, starts)
+    gap = "\n\n" if loose else "\n"
+    ordered = state["ordered"]
+    mark = f"{marker} "
     lines = []
     for number, blocks, _ in items:
-        mark = f"{max(number, 0)}{marker} " if state["ordered"] else f"{marker} "
-        text = ("\n\n" if loose else "\n").join(blocks)
-        lines.append(mark + _indented(text, len(mark)) if text else mark.rstrip(" "))
-    outer.blocks.append(("\n\n" if loose else "\n").join(lines))
+        if ordered:
+            mark = f"{max(number, 0)}{marker} "
+        text = blocks[0] if len(blocks) == 1 else gap.join(blocks)
+        if "\n" in text:
+            text = _indented(text, len(mark))
+        lines.append(mark + text if text else mark.rstrip(" "))
+    outer.blocks.append(gap.join(lines))
     outer.list_end = (len(outer.blocks), kind + marker)
 
 

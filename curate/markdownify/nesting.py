@@ -127,13 +127,17 @@ _NAME_END = np.isin(np.arange(256), list(b"\t\n\f\r />"))
 _LETTER = np.isin(np.arange(256), list(map(ord, string.ascii_letters)))
 _SURELY_FORMATTING, _MAYBE_FORMATTING, _MAYBE_VOID, _MAYBE_OPTION = 1, 2, 4, 8
 _ANY_FORMATTING = _SURELY_FORMATTING | _MAYBE_FORMATTING
-_STEPS = np.array([1, -1], np.int8)
+_START, _END = 16, 32
+_STEPS = np.zeros(64, np.int8)
 """What a start tag and an end tag do to the depth."""
+_STEPS[_START], _STEPS[_END] = 1, -1
 
 
 def _pairs() -> npt.NDArray[np.uint8]:
-    """Return what each pair of bytes at the start of a tag may lead to, as flags."""
+    """Return what each pair of bytes behind a ``<`` may lead to, as flags."""
     table = np.zeros((256, 256), np.uint8)  # second byte, first byte
+    table[:, _LETTER] = _START
+    table[_LETTER, ord("/")] = _END
     for names, flag in ((_FORMATTING, _MAYBE_FORMATTING), (_VOID, _MAYBE_VOID), (("option",), _MAYBE_OPTION)):
         for name in names:
             for first in {ord(name[0]), ord(name[0].upper())}:
@@ -160,37 +164,40 @@ def is_deep(page: bytes, max_depth: int) -> bool:
     padded = page + bytes(9)
     codes = np.frombuffer(padded, np.uint8)
     marks = (codes == ord("<")).nonzero()[0]
-    names = marks + 1
     pairs = _view(padded, "<u2")
-    starts = _PAIRS[pairs[names[_LETTER[codes[names]]]]]
-    if len(starts) <= max_depth and len((starts & _ANY_FORMATTING).nonzero()[0]) <= MAX_UNCLOSED:
+    kinds = _PAIRS[pairs[marks + 1]]
+    starts = np.count_nonzero(kinds & _START)
+    if starts <= max_depth and np.count_nonzero(kinds & _ANY_FORMATTING) <= MAX_UNCLOSED:
         return False  # whatever its end tags end
-    if long and len((starts & _MAYBE_OPTION).nonzero()[0]) > MAX_OPTIONS < page.count(b"<option"):
+    if long and np.count_nonzero(kinds & _MAYBE_OPTION) > MAX_OPTIONS < page.count(b"<option"):
         return True
-    ends = codes[names] == ord("/")
-    names += ends
-    tags = _LETTER[codes[names]]
-    marks, names, ends = marks[~tags], names[tags], ends[tags]
-    kind = _PAIRS[pairs[names]]
-    steps = _STEPS[ends.view(np.uint8)]
+    tags = kinds & (_START | _END)
+    steps = _STEPS[tags]
     unpaired = np.zeros(0, np.intp)
-    if len(names) > MAX_TRUSTED:
+    if len(marks) > MAX_TRUSTED < np.count_nonzero(tags):
+        others, marks = marks[tags == 0], marks[tags != 0]
+        kinds, steps = kinds[tags != 0], steps[tags != 0]
+        ends = steps < 0
+        names = marks + 1 + ends
         words, lengths = name_words(_view(padded, "<u8")[names])
-        hidden = hidden_ends(padded, names, ends, words, lengths, marks, (codes == ord(">")).nonzero()[0])
+        hidden = hidden_ends(padded, names, ends, words, lengths, others, (codes == ord(">")).nonzero()[0])
         unpaired = unpaired_ends(words, ends, hidden)
         steps[hidden] = 0
         max_depth -= len(unpaired)
-    if len(starts) > max_depth and _peak(steps) > max_depth:
-        voids = (((kind & _MAYBE_VOID) != 0) & ~ends).nonzero()[0]
+    if starts > max_depth and _peak(steps) > max_depth:
+        voids = (kinds & _MAYBE_VOID).nonzero()[0]
         nesting = steps.copy()
-        nesting[voids[_named(_view(padded, "<u8")[names[voids]], _VOID)]] = 0
+        nesting[voids[_named(_view(padded, "<u8")[marks[voids] + 1], _VOID)]] = 0
         if _peak(nesting) > max_depth:
             return True
-    formatting = (kind & _SURELY_FORMATTING) != 0
-    others = (kind & _MAYBE_FORMATTING).nonzero()[0]
-    if len(unpaired) + _peak(steps[formatting]) + np.count_nonzero(~ends[others]) <= MAX_UNCLOSED:
+    ending = (kinds & _END).nonzero()[0]
+    kinds[ending] |= _PAIRS[pairs[marks[ending] + 2]] & _ANY_FORMATTING
+    formatting = (kinds & _SURELY_FORMATTING) != 0
+    maybe = (kinds & _MAYBE_FORMATTING).nonzero()[0]
+    if len(unpaired) + _peak(steps[formatting]) + np.count_nonzero(kinds[maybe] & _START) <= MAX_UNCLOSED:
         return False
-    formatting[others] = _named(_view(padded, "<u8")[names[others]], _FORMATTING)
+    names = marks[maybe] + 1 + ((kinds[maybe] & _END) != 0)
+    formatting[maybe] = _named(_view(padded, "<u8")[names], _FORMATTING)
     return int(np.count_nonzero(formatting[unpaired])) + _peak(steps[formatting]) > MAX_UNCLOSED
 
 
@@ -207,13 +214,16 @@ def _named(words: npt.NDArray[np.uint64], names: frozenset[str]) -> npt.NDArray[
         bits = 8 * len(name)
         if 8 < bits < 64:
             mask, value = np.uint64((1 << bits) - 1), np.uint64(int.from_bytes(name.encode(), "little"))
-            found |= ((lower & mask) == value) & _NAME_END[(words >> np.uint64(bits)) & _BYTE]
+            places = ((lower & mask) == value).nonzero()[0]
+            found[places] |= _NAME_END[(words[places] >> np.uint64(bits)) & _BYTE]
     return found
 
 
 def _peak(steps: npt.NDArray[np.int8]) -> int:
     """Return the highest level that ``steps`` up and down reach; the ground is 0, whatever goes below stays there."""
     level = steps.cumsum(dtype=np.int32)
+    if level.min(initial=0) == 0:
+        return int(level.max(initial=0))
     lowest = np.minimum(np.minimum.accumulate(level), 0)
     return int((level - lowest).max(initial=0))
 

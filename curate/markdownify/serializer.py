@@ -112,9 +112,16 @@ class Serializer:
                 if leave is not SKIP:
                     child = node.first_child
                     if child is not None:
-                        outer.append((node, leave))
-                        node = child
-                        continue
+                        content = child.text_content
+                        if content is None or child.next is not None:
+                            outer.append((node, leave))
+                            node = child
+                            continue
+                        if not content.isspace() or (content != "\n" and content.strip(HTML_SPACE)):
+                            text(content)
+                        elif not self.space:
+                            self.parts.append(" ")
+                            self.space = True
                     if leave is not None:
                         leave(self)
             following = node.next
@@ -170,6 +177,13 @@ class Serializer:
 
     def prose(self, text: str) -> None:
         """Add text without formulas."""
+        if text.isalnum() and self._gap is None and not self.escapes_all:  # a word
+            parts = self.parts
+            if parts and parts[-1][-1] in _JOINING:
+                self._separate(text[0])
+            self.space = False
+            parts.append(text)
+            return
         if "\n" in text or "  " in text or "\t" in text or "\r" in text or "\f" in text:
             text = collapse(text)
         if "\u00ad" in text and not self._exact:  # Where a word may be broken, which no reader sees.
@@ -320,8 +334,9 @@ class Serializer:
     def close_inline(self) -> None:
         """Close the innermost inline element."""
         flow = self.flow
-        inline = flow.inlines.pop()
-        self.parts = flow.inlines[-1].parts if flow.inlines else flow.parts
+        inlines = flow.inlines
+        inline = inlines.pop()
+        self.parts = inlines[-1].parts if inlines else flow.parts
         self._wrapped(inline)
 
     def _wrapped(self, inline: Inline) -> None:
