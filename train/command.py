@@ -13,6 +13,7 @@ import typer
 from tootsie.datasets.default_command import with_default
 from tootsie.datasets.errors import EXIT_FAULT
 from tootsie.train import state_command
+from tootsie.train.lint_command import lint_command, lint_lines
 
 app = typer.Typer(
     cls=with_default("run"),
@@ -43,7 +44,7 @@ def run_command(
         run = run.model_copy(update={"seed": seed})
     inputs = open_inputs(run, run_file)
     if dry_run:
-        for line in describe(run, inputs):
+        for line in (*describe(run, inputs), *lint_lines(run, inputs)):
             typer.echo(line)
         return
 
@@ -123,6 +124,24 @@ def import_command(
     )
 
 
+@app.command("anneal")
+def anneal_command(
+    spec_file: Annotated[
+        str, typer.Argument(metavar="SPEC.yaml", help="Control, candidates, seeds and the start.")
+    ],
+) -> None:
+    """Compare mixtures by short runs from one checkpoint, over seeds: a table of effects with confidence intervals."""
+    from tootsie.datasets import storage
+    from tootsie.datasets.sole_writer import sole_writer
+    from tootsie.train.anneal import anneal
+    from tootsie.train.anneal_spec import load_anneal_spec
+
+    spec = load_anneal_spec(spec_file)
+    with sole_writer(spec.out), leaving_at_once():
+        anneal(spec, spec_file, typer.echo)
+    typer.echo(storage.read_bytes(storage.join(spec.out, "effects.md")).decode())
+
+
 @app.command("sample")
 def sample_command(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run file, or the folder of a run.")],
@@ -159,6 +178,7 @@ def sample_command(
 app.add_typer(state_command.app, name="state")
 app.command("pin")(state_command.pin_command)
 app.command("unpin")(state_command.unpin_command)
+app.command("lint")(lint_command)
 
 
 @app.command("precompile")

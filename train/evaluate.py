@@ -24,7 +24,7 @@ import numpy as np
 from jax.sharding import PartitionSpec
 
 from tootsie.datasets.errors import ArtefactError
-from tootsie.train.loss import cross_entropy
+from tootsie.train.loss import token_nll
 from tootsie.train.mesh import ROW_AXES
 from tootsie.train.sharding import ROWS, partition_tree, place_whole, shape_of
 from tootsie.train.step import ONE_DEVICE, Split
@@ -40,6 +40,11 @@ class HeldOut(NamedTuple):
     documents: int  # Documents packed.
     tokens: int  # Targets, padding left out.
     bytes: int  # UTF-8 bytes of their texts.
+    buckets: (
+        np.ndarray
+    )  # int32 [R, T]: of the target's position within its piece, see :func:`bucket_of`; padding: 0.
+    ends: np.ndarray  # bool [R, T]: the last token of a document, its terminator where it has one.
+    tags: tuple[str, ...] = ()  # Averages that the set is part of.
 
 
 class Score(NamedTuple):
@@ -49,6 +54,17 @@ class Score(NamedTuple):
     bits_per_byte: float  # All bits ÷ all bytes.
     tokens_scored: int  # Tokens priced.
     bytes: int  # UTF-8 bytes of the texts.
+    loss_by_position: tuple[
+        float | None, ...
+    ] = ()  # Nats per token in each bucket of positions; None where it is empty.
+    loss_of_last: float = (
+        0.0  # Nats per last token of a document: how well it knows where documents end, and after what.
+    )
+
+
+def bucket_of(positions: np.ndarray) -> np.ndarray:
+    """Return the bucket of each position from the start of a piece: 0; 1; 2, 3; 4 … 7; 8 … 15; and so on."""
+    return np.frexp(positions.astype(np.float64))[1].astype(np.int32)
 
 
 def pack(
@@ -72,7 +88,7 @@ def pack(
     Raises:
       ArtefactError: no document at all.
     """
-    rows: list[list[tuple[np.ndarray, np.ndarray]]] = []
+    rows: list[list[tuple[np.ndarray, np.ndarray, bool]]] = []
     room = count = total = byte_total = 0
     for document in documents:
         ids = np.asarray(document.input_ids, np.int32)
@@ -83,25 +99,28 @@ def pack(
             if len(inputs) > room:
                 rows.append([])
                 room = length
-            rows[-1].append((inputs, targets))
+            rows[-1].append((inputs, targets, start + length >= len(ids) - 1))
             room -= len(inputs)
         count, total, byte_total = count + 1, total + len(ids) - 1, byte_total + int(document.byte_length)
         if token_limit is not None and total >= token_limit:
             break
     if not total or not byte_total:
         raise ArtefactError("the held-out set has no documents", field=f"evaluation.sets.{name}")
-    packed = [np.zeros((len(rows), length), np.int32) for _ in range(3)]
+    packed = [np.zeros((len(rows), length), np.int32) for _ in range(4)]
+    ends = np.zeros((len(rows), length), bool)
     for row, pieces in enumerate(rows):
         at = 0
-        for segment, (inputs, targets) in enumerate(pieces, 1):
+        for segment, (inputs, targets, is_last) in enumerate(pieces, 1):
             stop = at + len(inputs)
+            packed[3][row, at:stop] = bucket_of(np.arange(stop - at))
+            ends[row, stop - 1] = is_last
             packed[0][row, at:stop], packed[1][row, at:stop], packed[2][row, at:stop] = (
                 inputs,
                 targets,
                 segment,
             )
             at = stop
-    return HeldOut(name, packed[0], packed[1], packed[2], count, total, byte_total)
+    return HeldOut(name, packed[0], packed[1], packed[2], count, total, byte_total, packed[3], ends)
 
 
 def make_evaluate(
@@ -115,18 +134,22 @@ def make_evaluate(
       split: devices. Each process feeds its own rows; all get the score.
     """
 
-    def local(params: Any, inputs: jax.Array, targets: jax.Array, segment_ids: jax.Array) -> jax.Array:
+    def local(
+        params: Any,
+        inputs: jax.Array,
+        targets: jax.Array,
+        segment_ids: jax.Array,
+        buckets: jax.Array,
+        ends: jax.Array,
+    ) -> jax.Array:
+        """Sums of nats: of the last tokens of documents, then of each bucket of positions."""
         output = model.apply(params, inputs, segment_ids)
         hidden = output.hidden.reshape(-1, output.hidden.shape[-1])
-        return cross_entropy(
-            hidden,
-            output.head,
-            targets.reshape(-1),
-            segment_ids.reshape(-1) > 0,
-            jnp.float32(0),
-            split.loss_block,
-            split.layout,
-        ).nll
+        nll = token_nll(hidden, output.head, targets.reshape(-1), split.loss_block, split.layout)
+        nll = jnp.where(segment_ids.reshape(-1) > 0, nll, 0.0)
+        last = jnp.sum(jnp.where(ends.reshape(-1), nll, 0.0))
+        count = inputs.shape[1].bit_length() + 1
+        return jnp.concatenate([last[None], jax.ops.segment_sum(nll, buckets.reshape(-1), count)])
 
     mesh = split.mesh
     if mesh is None:
@@ -140,23 +163,29 @@ def make_evaluate(
             return jax.shard_map(
                 lambda params, *rows: jax.lax.psum(local(params, *rows), ROW_AXES),
                 mesh=mesh,
-                in_specs=(partition_tree(params, shape_of(mesh)), ROWS, ROWS, ROWS),
+                in_specs=(partition_tree(params, shape_of(mesh)), *[ROWS] * 5),
                 out_specs=PartitionSpec(),
                 check_vma=False,
             )(params, *rows)
 
     def evaluate(params: Any, held_out: HeldOut) -> Score:
-        total = 0.0  # float64: the sums of the batches are float32
+        rows = (*held_out[1:4], held_out.buckets, held_out.ends)
+        total: Any = 0.0  # float64: the sums of the batches are float32
         for start in range(0, len(held_out.inputs), batch_size):
-            batch = [array[start : start + batch_size] for array in held_out[1:4]]
+            batch = [array[start : start + batch_size] for array in rows]
             padding = ((0, batch_size - len(batch[0])), (0, 0))
             padded = tuple(np.pad(array, padding) for array in batch)
-            total += float(nats(params, *place_whole(mesh, padded)))
+            total = total + np.asarray(nats(params, *place_whole(mesh, padded)), np.float64)
+        last, by_position = float(total[0]), total[1:]
+        tokens = np.bincount(held_out.buckets[held_out.segment_ids > 0], minlength=len(by_position))
+        means = [float(x / n) if n else None for x, n in zip(by_position, tokens, strict=True)]
         return Score(
-            loss=total / held_out.tokens,
-            bits_per_byte=total / math.log(2) / held_out.bytes,
+            loss=float(by_position.sum()) / held_out.tokens,
+            bits_per_byte=float(by_position.sum()) / math.log(2) / held_out.bytes,
             tokens_scored=held_out.tokens,
             bytes=held_out.bytes,
+            loss_by_position=tuple(means),
+            loss_of_last=last / held_out.documents,
         )
 
     return evaluate

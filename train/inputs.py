@@ -8,6 +8,7 @@ from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.datasets.yaml_source import YamlSource
 from tootsie.train.architecture import Architecture
 from tootsie.train.evaluate import HeldOut, pack
+from tootsie.train.evaluation_sets import EvaluationSet, encode, open_texts, with_parents
 from tootsie.train.rope import LLAMA3_SCALING
 from tootsie.train.run_file import EvaluationSettings, RunFile, resolve_architecture
 
@@ -59,12 +60,17 @@ def open_inputs(run: RunFile, file: str) -> Inputs:
     }
     sampler = Sampler(plan, caches)  # compares each cache with what the plan was compiled from
     held_out = []
-    for name, url in run.evaluation.sets.items():
-        cache = TokenCache.open(url)
-        held_out.append(open_held_out(name, cache, url, plan, run.evaluation))
+    texts = any(given.cache is None for given in run.evaluation.sets.values())
+    tokenizer = tokenizer_of(plan.cache_tokenizer, file=run.plan) if run.samples.prompts or texts else None
+    for name, given in run.evaluation.sets.items():
+        if given.cache is None:
+            held_out += open_documents(name, given, tokenizer, plan, run.evaluation)
+            continue
+        cache = TokenCache.open(given.cache)
+        data = open_held_out(name, cache, given.cache, plan, run.evaluation)
+        held_out.append(data._replace(tags=with_parents(given.tags)))
         for dataset, trained in caches.items():
-            refuse_leak(name, url, cache.ledger, dataset, trained.ledger)
-    tokenizer = tokenizer_of(plan.cache_tokenizer, file=run.plan) if run.samples.prompts else None
+            refuse_leak(name, given.cache, cache.ledger, dataset, trained.ledger)
     return Inputs(plan, sampler, held_out, tokenizer, architecture)
 
 
@@ -174,6 +180,25 @@ def open_held_out(name: str, cache: Any, url: str, plan: Any, settings: Evaluati
     limit = settings.limit.amount if settings.limit else None
     length = evaluation_length(settings, plan)
     return pack(name, cache.iterate(), length, bos_of(wanted), wanted.eos_id, limit)
+
+
+def open_documents(
+    name: str, given: EvaluationSet, tokenizer: Any, plan: Any, settings: EvaluationSettings
+) -> list[HeldOut]:
+    """Tokenize and pack the sets of an entry with ``documents`` or ``paloma``. That they are held out nobody can tell here.
+
+    Raises:
+      InputError: no file is there, one is damaged, or a record has no text.
+      ArtefactError: a set has no document.
+    """
+    limit = settings.limit.amount if settings.limit else None
+    identity, length = plan.cache_tokenizer, evaluation_length(settings, plan)
+    found = []
+    for one in open_texts(name, given):
+        documents = encode(one.texts, tokenizer.encode_document)
+        data = pack(one.name, documents, length, bos_of(identity), identity.eos_id, limit)
+        found.append(data._replace(tags=with_parents(one.tags)))
+    return found
 
 
 def evaluation_length(settings: EvaluationSettings, plan: Any) -> int:

@@ -25,6 +25,7 @@ from tootsie.train.checkpoint import CheckpointRecord
 from tootsie.train.checkpoint_writer import CheckpointWriter
 from tootsie.train.devices import plan_computation
 from tootsie.train.evaluate import Score, make_evaluate
+from tootsie.train.evaluation_sets import averages
 from tootsie.train.export import SpecialTokens, write_export
 from tootsie.train.generate import make_generate, prompt_ids, until_end
 from tootsie.train.inputs import Inputs, bos_of
@@ -159,12 +160,17 @@ def train(
         return dict(zip(names, drawn.tolist(), strict=True))
 
     def evaluate_all(at: Progress) -> None:
+        where = {"step": at.steps, "position": at.sequences, "tokens": at.tokens}
         for data in held_out:
             scores[data.name] = {}
             for kind, params in weights_of(state, at.steps):
                 score = scores[data.name][kind] = evaluate(params, data)
-                where = {"step": at.steps, "position": at.sequences, "tokens": at.tokens}
                 record("evaluation", {**where, "weights": kind, "dataset": data.name, **score._asdict()})
+        for kind in dict.fromkeys(kind for kinds in scores.values() for kind in kinds):
+            tags = {data.name: data.tags for data in held_out}
+            each = {name: kinds[kind] for name, kinds in scores.items()}
+            for tag, figures in averages(each, tags).items():
+                record("average", {**where, "weights": kind, "tag": tag, **figures})
         if held_out:
             figures = "  ".join(
                 f"{name} " + "/".join(f"{score.bits_per_byte:.4f}" for score in kinds.values())

@@ -93,6 +93,31 @@ def cross_entropy(
     return TokenSums(sums.objective, jax.lax.stop_gradient(sums.nll), jax.lax.stop_gradient(sums.z))
 
 
+def token_nll(
+    hidden: Float[Array, "N D"],
+    head: Float[Array, "Vs Ds"],
+    targets: Int[Array, " N"],
+    block: int = BLOCK,
+    layout: Layout = SINGLE,
+) -> Float[Array, " N"]:
+    """Return the negative log-likelihood of each target, nats, ``block`` tokens at a time; not to be differentiated."""
+    N = hidden.shape[0]
+    block = min(block, N)
+    padding = -N % block
+    if padding:
+        hidden, targets = jnp.pad(hidden, ((0, padding), (0, 0))), jnp.pad(targets, (0, padding))
+    head = _whole_head(layout, head, hidden.shape[1], hidden.dtype)
+    head_t = head.T.astype(hidden.dtype)
+
+    def of(part: tuple[jax.Array, jax.Array]) -> jax.Array:
+        ones = jnp.ones(part[1].shape, bool)
+        *_, log_z = _block_sums(layout, part[0], head_t, part[1], ones)
+        return log_z[:, 0] - part[1]
+
+    parts = _split(block, hidden, _label_logits(layout, hidden, head, targets))
+    return jax.lax.map(of, parts).reshape(-1)[:N]
+
+
 def _split(block: int, *arrays: jax.Array) -> tuple[jax.Array, ...]:
     return tuple(array.reshape(-1, block, *array.shape[1:]) for array in arrays)
 

@@ -178,6 +178,10 @@ def scalars(kind: str, entry: dict[str, Any]) -> dict[str, float]:
     if kind == "evaluation":
         prefix = "eval" if entry["weights"] == "hot" else "eval/ema"
         return {f"{prefix}/{entry['dataset']}/{name}": entry[name] for name in ("loss", "bits_per_byte")}
+    if kind == "average":
+        prefix = "average" if entry["weights"] == "hot" else "average/ema"
+        names = ("macro_loss", "micro_loss", "macro_bits_per_byte", "micro_bits_per_byte")
+        return {f"{prefix}/{entry['tag']}/{name}": entry[name] for name in names}
     if kind == "timing" and "tokens_per_second" in entry:
         return {"throughput/tokens_per_second": entry["tokens_per_second"]}
     return {}

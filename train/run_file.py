@@ -16,6 +16,7 @@ from tootsie.datasets.yaml_source import YamlSource, read_yaml
 from tootsie.train.architecture import PRESETS, Architecture
 from tootsie.train.cadence import Duration, DurationField, TokensField, Unit
 from tootsie.train.device_settings import DeviceSettings
+from tootsie.train.evaluation_sets import EvaluationSetField
 from tootsie.train.watch_settings import WatchSettings
 
 MAX_SEED = 2**32 - 1
@@ -47,8 +48,8 @@ class _Section(BaseModel):
 class EvaluationSettings(_Section):
     """Held-out loss and bits per byte. Always measured at step 0 and at the end of each phase (a ramp is one)."""
 
-    sets: dict[str, Url] = {}
-    """Name of each held-out set, and the URL of its token cache."""
+    sets: dict[str, EvaluationSetField] = {}
+    """Name of each held-out set, and the URL of its token cache, or a mapping (:mod:`tootsie.train.evaluation_sets`)."""
     every: DurationField | None = None
     """How often besides."""
     limit: TokensField | None = None
@@ -142,7 +143,7 @@ def load_run_file(url: str) -> RunFile:
         raise explain(error, RunFile, source) from None
     folder = url.rsplit("/", 1)[0] if "/" in url else ""
     evaluation = run.evaluation.model_copy(
-        update={"sets": {name: storage.resolve(folder, cache) for name, cache in run.evaluation.sets.items()}}
+        update={"sets": {name: given.resolved(folder) for name, given in run.evaluation.sets.items()}}
     )
     resolve_architecture(run.architecture, source)
     return run.model_copy(

@@ -34,6 +34,8 @@ class Mistake:
     """Whether it can happen here."""
     by: str
     """What holds it besides the preflight checks, or what is missing."""
+    test: str = ""
+    """Of the trainer's mistakes: a test that commits it and sees it refused, alarmed or made impossible."""
 
 
 H, P, O = State.HELD, State.PARTLY, State.OPEN  # noqa: E741
@@ -43,16 +45,28 @@ MISTAKES = (
         "rotary settings of Llama 2 for 2.77T tokens",
         H,
         "`train/rope.py`: no default; the trainer compares with the plan",
+        "tests/train/test_inputs.py::test_rope_is_that_of_every_phase",
     ),
-    Mistake(2, "the average's beta reversed", H, "`tests/train/test_ema.py`: closed form"),
     Mistake(
-        3, "the average started from random weights", H, "`train/ema.py`: starts from the weights as they are"
+        2,
+        "the average's beta reversed",
+        H,
+        "`tests/train/test_ema.py`: closed form; the alarm `ema-gap`",
+        "tests/train/test_alarms.py::test_a_reversed_beta_gives_alarm",
+    ),
+    Mistake(
+        3,
+        "the average started from random weights",
+        H,
+        "`train/ema.py`: starts from the weights as they are",
+        "tests/train/test_ema.py::test_beta_zero_is_exactly_the_weights_so_switching_on_starts_from_them",
     ),
     Mistake(
         4,
         "no z-loss, so the output layer grew in deep cooldown",
-        P,
-        "on by default; norms by layer and trend alarms are missing",
+        H,
+        "on by default; norms by layer in the records; the alarms `head-norm-growing` and `loss-rising`",
+        "tests/train/test_deep_cooldown.py::test_a_deep_cooldown_without_z_loss_raises_the_alarm_and_one_with_it_does_not",
     ),
     Mistake(
         5,
@@ -73,7 +87,13 @@ MISTAKES = (
         P,
         "`tootsie data fetch` and `verify`, ledgers with checksums; nothing asks for a verified copy before it is tokenized",
     ),
-    Mistake(9, "ran out of data without warning", H, "`tootsie mix show`"),
+    Mistake(
+        9,
+        "ran out of data without warning",
+        H,
+        "`tootsie mix show`; the alarm `dataset-wrap`",
+        "tests/train/test_alarms.py::test_dataset_wrap",
+    ),
     Mistake(
         10,
         "hand-typed token counts: one set seen 32 times, not 5",
@@ -81,7 +101,11 @@ MISTAKES = (
         "`by: tokens` takes the ledger's count",
     ),
     Mistake(
-        11, "steps and samples confused at a boundary", H, "durations have units; a bare number is refused"
+        11,
+        "steps and samples confused at a boundary",
+        H,
+        "durations have units; a bare number is refused",
+        "tests/train/test_cadence.py::test_what_is_no_duration_is_refused_with_what_would_be",
     ),
     Mistake(
         12,
@@ -121,8 +145,9 @@ MISTAKES = (
     Mistake(
         20,
         "trailing spaces of an evaluation set taken for a regression",
-        O,
-        "a lint of evaluation sets is missing",
+        H,
+        "`tootsie train lint`, which a dry run does too: white space, ends and format of held-out sets",
+        "tests/train/test_evaluation_lint.py::test_trailing_spaces_are_told_in_words",
     ),
     Mistake(
         21,
@@ -136,7 +161,12 @@ MISTAKES = (
         H,
         "`tokenize/identity.py`: fingerprint with golden ids",
     ),
-    Mistake(23, "sensitivity to formats unseen in training", O, "format profiles of corpora are missing"),
+    Mistake(
+        23,
+        "sensitivity to formats unseen in training",
+        P,
+        "`tootsie train lint` tells the formats of held-out sets that training lacks; of task prompts nothing does",
+    ),
     Mistake(24, "datasets left out on intuition", P, "side runs by `branch`; recipes with control and seeds"),
     Mistake(25, "cooldown on high-quality text alone hurt task scores", H, ""),
     Mistake(
@@ -145,20 +175,39 @@ MISTAKES = (
         H,
         "`tests/train/test_architecture.py`: a name with a number means it",
     ),
-    Mistake(27, "clipping off for 6,000 steps", H, "changes are in the plan"),
+    Mistake(
+        27,
+        "clipping off for 6,000 steps",
+        H,
+        "changes are in the plan; `tootsie report why` tells them at the step",
+        "tests/train/report/test_why.py::test_a_boundary_is_told_with_its_shares_and_batch",
+    ),
     Mistake(
         28,
         "a checkpoint of the wrong phase, configurations edited afterwards",
-        P,
-        "checkpoints carry plan and step; a graph of runs is missing",
+        H,
+        "`train/lineage.py`: a branch names run, step and checkpoint, the plans must share the past; records are sealed",
+        "tests/train/test_lineage.py::test_a_branch_with_another_past_is_refused",
     ),
-    Mistake(29, "optimizer state reset by deleting files", O, "operations on the state are missing"),
-    Mistake(30, "temporary checkpoints saved by hand", O, "pinning is missing"),
+    Mistake(
+        29,
+        "optimizer state reset by deleting files",
+        H,
+        "`tootsie train state`: recorded operations; a checkpoint that lacks a file is refused",
+        "tests/train/test_checkpoint.py::test_any_damage_is_found",
+    ),
+    Mistake(
+        30,
+        "temporary checkpoints saved by hand",
+        H,
+        "`tootsie train pin`; alarms pin by themselves",
+        "tests/train/test_lineage.py::test_a_pinned_checkpoint_is_never_removed",
+    ),
     Mistake(
         31,
         "runs from private branches, restarted by hand",
         P,
-        "plan and caches carry the code's version; no watchdog",
+        "plan, caches and checkpoints carry the code's version, a resumed run records it anew; no watchdog",
     ),
     Mistake(
         32,
@@ -172,10 +221,17 @@ MISTAKES = (
         "a side run with another rotary embedding than its checkpoint",
         H,
         "checkpoints of another architecture are refused",
+        "tests/train/test_lineage.py::test_a_branch_of_another_model_is_refused",
     ),
     Mistake(35, "cooled down to a rate too high for fine-tuning", H, ""),
     Mistake(36, "fine-tuning without replay", H, ""),
-    Mistake(37, "averages of averages in evaluation", H, "`train/evaluate.py`: total bits by total bytes"),
+    Mistake(
+        37,
+        "averages of averages in evaluation",
+        H,
+        "`train/evaluate.py`: total bits by total bytes; macro and micro averages are both named",
+        "tests/train/test_evaluation_sets.py::test_macro_is_a_mean_of_sets_and_micro_all_bits_by_all_bytes",
+    ),
     Mistake(
         38,
         "a cache that does not fit was only a warning",
@@ -187,15 +243,23 @@ MISTAKES = (
         "8,000 steps lost: the newest checkpoint was damaged",
         H,
         "`train/checkpoint.py`: verified, by step, the one before if damaged",
+        "tests/train/test_loop.py::test_a_damaged_checkpoint_falls_back_to_the_one_before",
     ),
     Mistake(40, "a counter that said zero tokens", H, "`tokenize/`: counted from the arrays"),
     Mistake(
         41,
         "mean of means in gradient accumulation",
-        P,
-        "`train/loss.py`: sums by totals; accumulation is missing",
+        H,
+        "`train/loss.py`, `train/step.py`: sums over all parts and devices by all scored tokens",
+        "tests/train/test_sharding.py::test_every_split_computes_the_loss_and_gradients_of_one_device",
     ),
-    Mistake(42, "attention kernels replaced in silence", O, "there is one implementation, and no choice yet"),
+    Mistake(
+        42,
+        "attention kernels replaced in silence",
+        H,
+        "`train/attention.py`: an error unless the run file allows a fallback; the one in use is told and recorded",
+        "tests/train/test_attention.py::test_a_backend_that_cannot_run_is_refused_with_the_reason",
+    ),
 )
 
 
@@ -214,9 +278,9 @@ def table() -> str:
     ]
     for mistake in MISTAKES:
         checks = ", ".join(f"`{check.id}`" for check in CHECKS if mistake.number in check.mistakes)
-        lines.append(
-            f"| {mistake.number} | {mistake.what} | {mistake.state.value} | {checks} | {mistake.by} |"
-        )
+        test = mistake.test and f"`{mistake.test.rpartition('::')[2]}`"
+        by = "; ".join(filter(None, [mistake.by, test]))
+        lines.append(f"| {mistake.number} | {mistake.what} | {mistake.state.value} | {checks} | {by} |")
     return "\n".join(lines) + "\n"
 
 

@@ -299,3 +299,25 @@ def test_a_vocabulary_that_is_not_the_plans_is_refused(capsys: pytest.CaptureFix
         "architecture.vocabulary_size: the plan's tokenizer 'tootsie-16k' has 16,384 ids"
         in capsys.readouterr().err
     )
+
+
+def test_held_out_texts_are_held_against_the_training_mixture(capsys: pytest.CaptureFixture[str]) -> None:
+    """Documents with a space at their end, beside a cache that is written as the training data is."""
+    lines = [json.dumps({"text": f"the quick brown fox number {number} "}) for number in range(20)]
+    Path("spaced.jsonl").write_text("\n".join(lines) + "\n")
+    sets = "{prose: caches/held-out, spaced: {documents: spaced.jsonl, tags: [web]}}"
+    Path("LINT.yaml").write_text(RUN.replace("OUT", "lint").replace("{prose: caches/held-out}", sets))
+    assert train("lint", "LINT.yaml") == 0
+    shown = capsys.readouterr().out
+    assert (
+        "spaced: ends-with-space: 100% of its documents end in a space or tab, 0% of the training mixture's"
+        in shown
+    )
+    assert "prose: ends-with-space" not in shown
+    assert train("lint", "LINT.yaml", "--exit-code") == 1
+    assert train("lint", "LINT.yaml", "--json", "--difference", "1.0", "--exit-code") == 0
+    capsys.readouterr()
+    assert train("--dry-run", "LINT.yaml") == 0
+    shown = capsys.readouterr().out
+    assert "held out: spaced, 20 documents" in shown
+    assert "warning: spaced: ends-with-space" in shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ import pytest
 
 from tootsie.datasets.errors import ArtefactError
 from tootsie.train.architecture import Architecture
-from tootsie.train.evaluate import make_evaluate, pack
+from tootsie.train.evaluate import bucket_of, make_evaluate, pack
 from tootsie.train.model import Execution, LayerLoop, build
 
 
@@ -70,3 +70,41 @@ def test_a_limit_takes_whole_documents(documents: list[Any]) -> None:
 def test_an_empty_set_is_refused() -> None:
     with pytest.raises(ArtefactError, match="no documents"):
         pack("held", [], 8, None, 63)
+
+
+def test_positions_and_last_tokens_are_priced_apart(tiny: Architecture, documents: list[Any]) -> None:
+    """Each token at its place in its piece; a piece that is cut from a longer document begins anew."""
+    model = build(tiny, Execution("float32", LayerLoop.UNROLLED))
+    tokens = jnp.ones((1, 8), jnp.int32)
+    params = jax.tree.map(lambda x: x * 5, model.init(jax.random.key(0), tokens, tokens))
+    score = make_evaluate(model, batch_size=3)(params, pack("held", documents, 8, None, 63))
+    nats: dict[int, list[float]] = {}
+    last = []
+    for document in documents:
+        ids = [63, *document.input_ids.tolist()]
+        for start in range(0, len(ids) - 1, 8):
+            piece = Piece(np.array(ids[start + 1 : start + 9]), 1)
+            for count in range(1, len(piece.input_ids) + 1):
+                whole, shorter = (
+                    brute_force_nats(
+                        model, params, [piece._replace(input_ids=piece.input_ids[:n])], 8, ids[start]
+                    )
+                    if n
+                    else 0.0
+                    for n in (count, count - 1)
+                )
+                nats.setdefault((count - 1).bit_length(), []).append(whole - shorter)
+        last.append(nats[(count - 1).bit_length()][-1])
+    assert [value for value in score.loss_by_position if value is not None] == pytest.approx(
+        [np.mean(nats[bucket]) for bucket in sorted(nats)], rel=1e-3
+    )
+    assert score.loss_of_last == pytest.approx(np.mean(last), rel=1e-3)
+
+
+class Piece(NamedTuple):
+    input_ids: np.ndarray
+    byte_length: int
+
+
+def test_positions_fall_into_buckets_that_double() -> None:
+    assert bucket_of(np.arange(17)).tolist() == [0, 1, 2, 2, 3, 3, 3, 3, *[4] * 8, 5]

@@ -223,6 +223,15 @@ def test_a_branch_with_another_past_is_refused(world: Path) -> None:
         go("other", "nowhere", more=BRANCH.replace("AT", "4 steps"))
 
 
+def test_a_branch_of_another_model_is_refused(world: Path) -> None:
+    """Such as one with the rotary embedding of Llama 3 from a checkpoint of Llama 2."""
+    other = RUN.replace("PLAN", "second").replace("OUT", "nowhere").replace("theta: 10000", "theta: 500000")
+    Path("rope.run.yaml").write_text(other + BRANCH.replace("AT", "4 steps"))
+    run = load_run_file("rope.run.yaml")
+    with pytest.raises(ArtefactError, match=r"architecture\.rope\.theta: .* 10000.0, this run has 500000.0"):
+        train(run, open_inputs(run, "rope.run.yaml"), print)
+
+
 def command(*arguments: str) -> int:
     return run_command(typer.main.get_command(app), list(arguments), name="tootsie train")
 

@@ -9,6 +9,7 @@ import pytest
 from tootsie.datasets.errors import SpecError
 from tootsie.datasets.yaml_source import YamlSource
 from tootsie.train.architecture import PRESETS
+from tootsie.train.evaluation_sets import EvaluationSet
 from tootsie.train.run_file import load_run_file, resolve_architecture
 
 GOOD = """
@@ -31,7 +32,7 @@ def write(folder: Path, text: str) -> str:
 def test_paths_are_relative_to_the_run_file(tmp_path: Path) -> None:
     run = load_run_file(write(tmp_path, GOOD))
     assert run.plan == f"{tmp_path}/plan.json"
-    assert run.evaluation.sets == {"arxiv": f"{tmp_path}/tokens/arxiv"}
+    assert run.evaluation.sets == {"arxiv": EvaluationSet(cache=f"{tmp_path}/tokens/arxiv")}
     assert run.caches == {"arxiv": "memory://there", "local": "/abs"}
     assert run.evaluation.every == (40, "steps")
 

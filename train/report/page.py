@@ -201,7 +201,42 @@ def evaluation(run: RunRecords) -> str:
     ]
     if not rows:
         return "<p>No held-out sets were given, or none is measured yet.</p>"
-    return table(head, rows, (0, 1))
+    return table(head, rows, (0, 1)) + averages(run) + by_position(run)
+
+
+def averages(run: RunRecords) -> str:
+    """The last averages over the sets of each tag."""
+    last = {(row["tag"], row["weights"]): row for row in run.averages}
+    if not last:
+        return ""
+    rows = [
+        [tag, weights, row["sets"], f"{row['macro_bits_per_byte']:.4f}", f"{row['micro_bits_per_byte']:.4f}"]
+        for (tag, weights), row in sorted(last.items())
+    ]
+    head = ["sets tagged", "weights", "sets", "macro average", "micro average"]
+    return "<h3>Averages at last, bits per byte</h3>" + table(head, rows, (0, 1))
+
+
+def by_position(run: RunRecords) -> str:
+    """The last losses by the position of the token in its document, and of the last token."""
+    last = {(row["dataset"], row["weights"]): row for row in run.evaluations if row.get("loss_by_position")}
+    if not last:
+        return ""
+    width = max(len(row["loss_by_position"]) for row in last.values())
+    starts = [0, *(2**bucket for bucket in range(width - 1))]
+    rows = []
+    for (name, weights), row in sorted(last.items()):
+        means = [*row["loss_by_position"], *[None] * (width - len(row["loss_by_position"]))]
+        rows.append(
+            [
+                name,
+                weights,
+                *("–" if mean is None else f"{mean:.3f}" for mean in means),
+                f"{row['loss_of_last']:.3f}",
+            ]
+        )
+    head = ["held-out set", "weights", *[f"from {start:,}" for start in starts], "last token"]
+    return "<h3>Loss by position in the document at last, nats per token</h3>" + table(head, rows, (0, 1))
 
 
 def samples(run: RunRecords) -> str:

@@ -44,6 +44,8 @@ class RunRecords:
     """Ledger of each dataset's cache, by dataset name; missing where the cache is not at hand or is another one now."""
     plan_url: str
     """Where the plan lies."""
+    averages: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    """Rows of kind ``average``, by step."""
     norms: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     """Rows of ``metrics.jsonl`` of kind ``norms``, by step."""
     alarms: list[dict[str, Any]] = dataclasses.field(default_factory=list)
@@ -164,7 +166,22 @@ class _Norms(_Row):
     parameter: dict[str, float]
 
 
-_KINDS: dict[str, type[_Row]] = {"train": _Train, "evaluation": _Evaluation, "norms": _Norms}
+class _Average(_Row):
+    step: int
+    tokens: int
+    weights: Literal["hot", "ema"]
+    tag: str
+    sets: int
+    macro_bits_per_byte: float
+    micro_bits_per_byte: float
+
+
+_KINDS: dict[str, type[_Row]] = {
+    "train": _Train,
+    "evaluation": _Evaluation,
+    "average": _Average,
+    "norms": _Norms,
+}
 
 
 def read_json_lines(url: str, kinds: dict[str, type[_Row]] | type[_Row]) -> Iterator[dict[str, Any]]:
@@ -269,6 +286,7 @@ def read_run(folder: str) -> RunRecords:
         caches=caches,
         ledgers=ledgers,
         plan_url=plan_url,
+        averages=[row for row in rows if row["kind"] == "average"],
         norms=[row for row in rows if row["kind"] == "norms"],
         alarms=list(read_json_lines(storage.join(folder, "alarms.jsonl"), Alarm)),
         lineage=config.get("lineage", []),

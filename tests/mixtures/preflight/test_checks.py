@@ -250,3 +250,6 @@ def test_the_table_of_mistakes_is_complete_and_printed(project_root: Path) -> No
     for mistake in MISTAKES:
         for name in [part for part in mistake.by.split("`") if "/" in part and part != "tootsie-plan/1"]:
             assert (project_root / name).exists(), name
+        if mistake.test:
+            file, _, test = mistake.test.partition("::")
+            assert f"def {test}(" in (project_root / file).read_text(), mistake.test
