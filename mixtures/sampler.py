@@ -37,7 +37,7 @@ class Batch(NamedTuple):
     segment_ids: np.ndarray
     """int32[B, T]: 1 for the first document in the row, 2 for the next, …"""
     loss_mask: np.ndarray
-    """bool[B, T]: whether the token carries loss when it is the one to be predicted."""
+    """bool[B, T]: whether the token carries loss when it is the one to be predicted; read-only where all do."""
     dataset: np.ndarray
     """int32[B], index into ``plan.datasets``."""
     epoch: np.ndarray

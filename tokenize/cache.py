@@ -54,7 +54,7 @@ class Window:
     segment_ids: np.ndarray
     """int32[T]: 1 for the first document in the row, 2 for the next, …"""
     loss_mask: np.ndarray
-    """bool[T]: whether the token carries loss when it is the one to be predicted."""
+    """bool[T]: whether the token carries loss when it is the one to be predicted; read-only where all do."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class TokenCache:
         length, width = into.length, np.dtype(self.ledger.tokenizer.dtype).itemsize
         size = length * width
         number, tokens, out = -1, into.tokens, into.bytes
-        add, as_they_are = into.add_begins, width == tokens.itemsize
+        add, as_they_are = into.begins.append, width == tokens.itemsize
         for n, row, begin in zip(numbers.tolist(), rows.tolist(), starts.tolist(), strict=True):
             if n != number:
                 number = n
@@ -238,16 +238,19 @@ class TokenCache:
                 self._copy_pieces(begin, row, into)
                 continue
             at = batch.at + start * width
-            if checked.find(0, at // BLOCK, -(-(at + size) // BLOCK)) >= 0:
-                file.check(at, at + size)
+            first, last = at // BLOCK, (at + size + BLOCK - 1) // BLOCK
+            if checked.find(0, first, last) >= 0:
+                file.check_blocks(first, last)
             if as_they_are:
                 out[row * size : row * size + size] = view[at : at + size]
             else:
                 tokens[row] = words[at // width : at // width + length]
             marks = batch.marks
-            add(row, batch.offsets[marks[start // MARK] : marks[-(-stop // MARK)]], row * length - start)
+            begins = batch.offsets[marks[start // MARK] : marks[(stop + MARK - 1) // MARK]]
+            if len(begins):
+                add((row, begins, row * length - start))
             if batch.has_loss_spans:
-                into.loss_mask[row] = Piece(batch, start, stop).loss_mask
+                into.place_loss(row, 0, Piece(batch, start, stop).loss_mask)
 
     def _first(self, number: int) -> int:
         """Return the position in the cache of the first token of a shard."""
@@ -259,10 +262,8 @@ class TokenCache:
         for _, _, piece in self._pieces(start, start + into.length):
             size = piece.stop - piece.start
             into.tokens[row, at : at + size] = piece.ids
-            into.add_begins(row, piece.begins, row * into.length + at)
-            mask = piece.loss_mask
-            if mask is not None:
-                into.loss_mask[row, at : at + size] = mask
+            into.begins.append((row, piece.begins, row * into.length + at))
+            into.place_loss(row, at, piece.loss_mask)
             at += size
 
     def documents_in(self, start: int, stop: int) -> list[DocumentSpan]:

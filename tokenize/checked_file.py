@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 REMEDY = "Copy the shard again, or delete the cache and build it again"
 
 
+_DIGEST = xxhash.xxh3_64_intdigest
+
+
 class Checking(enum.Enum):
     """When the bytes of a shard on this machine are compared with their checksums."""
 
@@ -76,6 +79,7 @@ class CheckedFile:
         self._body = self.view[: entry.body]
         self.trailer = self._read_trailer()
         """Checked."""
+        self._checksums = self.trailer.checksums
         self.checked = bytearray(blocks_of(entry.body))
         """For each block of the body, whether it was compared."""
         if remote is None and checking is Checking.NEVER:
@@ -101,7 +105,14 @@ class CheckedFile:
         Raises:
           ArtefactError: they are not, or can't be had.
         """
-        first, last = start // BLOCK, -(-stop // BLOCK)
+        self.check_blocks(start // BLOCK, -(-stop // BLOCK))
+
+    def check_blocks(self, first: int, last: int) -> None:
+        """Make sure of the blocks ``[first, last)``; see :meth:`check`.
+
+        Raises:
+          ArtefactError: as there.
+        """
         if self.checked.find(0, first, last) >= 0:
             unlike = self._unlike(first, last)
             if unlike:
@@ -125,11 +136,12 @@ class CheckedFile:
 
     def _unlike(self, first: int, last: int) -> list[int]:
         """Compare blocks that were not yet; return those whose checksum differs."""
-        body, checksums, checked = self._body, self.trailer.checksums, self.checked
-        digest, unlike = xxhash.xxh3_64_intdigest, []
+        body, checksums, checked, digest = self._body, self._checksums, self.checked, _DIGEST
+        unlike = []
         for block in range(first, last):
             if not checked[block]:
-                if digest(body[block * BLOCK : block * BLOCK + BLOCK]) == checksums[block]:
+                at = block * BLOCK
+                if digest(body[at : at + BLOCK]) == checksums[block]:
                     checked[block] = 1
                 else:
                     unlike.append(block)

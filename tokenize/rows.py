@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 
 class Rows:
-    """B rows of T tokens. Whoever fills row r writes ``tokens[r]``, adds where documents begin, and clears the loss mask.
+    """B rows of T tokens. Whoever fills row r writes ``tokens[r]``, adds where documents begin, and places its loss.
+
+    Several threads may fill rows at the same time.
 
     Args:
       count: B.
@@ -17,18 +21,27 @@ class Rows:
         self.length = length
         self.tokens = np.empty((count, length), np.int32)
         """int32[B, T]."""
-        self.loss_mask = np.ones((count, length), bool)
-        """bool[B, T]: whether the token carries loss when it is the one to be predicted."""
         self.bytes = memoryview(self.tokens.reshape(-1).view(np.uint8).data)
         """The memory of ``tokens``."""
-        self._begins: list[tuple[int, np.ndarray, int]] = []
+        self.begins: list[tuple[int, np.ndarray, int]] = []
+        """Where documents begin, ``(row, places, shift)``: at ``places + shift``, int64[n], counted over all rows
+        (``row * T + position``). What does not lie in the row is left out. Appending is one step that threads can't divide."""
+        self._loss: np.ndarray | None = None
+        self._lock = threading.Lock()
 
-    def add_begins(self, row: int, begins: np.ndarray, shift: int) -> None:
-        """Note where documents begin: at ``begins + shift``, int64[n], counted over all rows (``row * T + position``).
+    @property
+    def loss_mask(self) -> np.ndarray:
+        """bool[B, T]: whether the token carries loss when it is the one to be predicted; read-only where all do."""
+        return np.broadcast_to(np.True_, self.tokens.shape) if self._loss is None else self._loss
 
-        What does not lie in the row is left out. Several threads may fill rows at the same time.
-        """
-        self._begins.append((row, begins, shift))  # One step, so that threads can't come in between.
+    def place_loss(self, row: int, at: int, mask: np.ndarray | None) -> None:
+        """Say which tokens of a row carry loss, from position ``at`` on: bool[n]; ``None``, or never said: all."""
+        if mask is None:
+            return
+        with self._lock:
+            if self._loss is None:
+                self._loss = np.ones(self.tokens.shape, bool)
+        self._loss[row, at : at + len(mask)] = mask
 
     def segment_ids(self) -> np.ndarray:
         """Return int32[B, T]: 1 for the first document in the row, 2 for the next, …"""
@@ -36,7 +49,7 @@ class Rows:
         if not self.tokens.size:
             return np.zeros((count, length), np.int32)
         firsts = np.arange(count) * length
-        rows, found, shifts = zip(*self._begins, strict=True) if self._begins else ((), (), ())
+        rows, found, shifts = zip(*self.begins, strict=True) if self.begins else ((), (), ())
         counts = [len(begins) for begins in found]
         added = np.concatenate([*found, firsts[:0]]) + np.repeat(np.array(shifts, np.int64), counts)
         inside = added // length == np.repeat(np.array(rows, np.int64), counts)
