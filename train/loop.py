@@ -120,7 +120,7 @@ def train(
         checkpoint.remove_replaced(folder, found.step)
         tell(f"resuming after step {found.step:,} of {plan.total_steps:,}")
     first = 0 if start.record is None else start.record.step
-    recorder = Recorder(run.out, {} if found is None else found.lines, first)
+    recorder = Recorder(run.out, {} if found is None else found.lines, first, run.wandb)
     checkpoint.remove_unfinished(folder)  # nothing is deleted before all is known to fit
     config["lineage"] = list(start.lineage)
     lineage.keep_plan(run.out, plan)
@@ -151,10 +151,11 @@ def train(
         if not alarm.first:
             return
         writer.finish()
-        pin(folder, writer.newest, f"{alarm.id.value} at step {alarm.step}: {alarm.message}")
-        tell(
-            f"ALARM {alarm.id.value} at step {alarm.step:,}: {alarm.message}; pinned checkpoint {writer.newest:,}"
-        )
+        pinned = "no checkpoint to pin"
+        if writer.newest is not None:
+            pin(folder, writer.newest, f"{alarm.id.value} at step {alarm.step}: {alarm.message}")
+            pinned = f"pinned checkpoint {writer.newest:,}"
+        tell(f"ALARM {alarm.id.value} at step {alarm.step:,}: {alarm.message}; {pinned}")
 
     def counts(drawn: np.ndarray) -> dict[str, int]:
         return dict(zip(names, drawn.tolist(), strict=True))
@@ -169,8 +170,8 @@ def train(
         for kind in dict.fromkeys(kind for kinds in scores.values() for kind in kinds):
             tags = {data.name: data.tags for data in held_out}
             each = {name: kinds[kind] for name, kinds in scores.items()}
-            for tag, figures in averages(each, tags).items():
-                record("average", {**where, "weights": kind, "tag": tag, **figures})
+            for tag, average in averages(each, tags).items():
+                record("average", {**where, "weights": kind, "tag": tag, **average})
         if held_out:
             figures = "  ".join(
                 f"{name} " + "/".join(f"{score.bits_per_byte:.4f}" for score in kinds.values())

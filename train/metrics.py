@@ -1,4 +1,4 @@
-"""What a run records: ``metrics.jsonl`` and its fellows, and TensorBoard.
+"""What a run records: ``metrics.jsonl`` and its fellows.
 
 ``metrics.jsonl`` and ``samples.jsonl`` hold only what the plan and the seed decide. A checkpoint stores their lengths and
 checksums, and a resumed run cuts them back to that: the finished files are those of an uninterrupted run. Wall-clock figures
@@ -20,6 +20,7 @@ from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.train.checkpoint import FileDigest
 from tootsie.train.norms import KINDS
+from tootsie.train.trackers import WandbSettings, trackers_of
 
 FILES = ("metrics.jsonl", "samples.jsonl", "timings.jsonl", "alarms.jsonl")
 """The line files of a run, in its folder."""
@@ -103,19 +104,16 @@ class LineFile:
 
 
 class Recorder:
-    """The records of a run: four line files and, on a local disk, TensorBoard events."""
+    """The records of a run: four line files, and the trackers that show them."""
 
-    def __init__(self, out: str, kept: dict[str, FileDigest], step: int) -> None:
-        """Open all files, cut to what was ``kept`` of each; TensorBoard drops events after ``step``."""
+    def __init__(
+        self, out: str, kept: dict[str, FileDigest], step: int, wandb: WandbSettings | None = None
+    ) -> None:
+        """Open all files, cut to what was ``kept`` of each; trackers drop what they have of later than ``step``."""
         self._files = {
             name: LineFile(storage.join(out, name), kept.get(name), keep=name in REPLAYED) for name in FILES
         }
-        self._board: Any = None
-        folder = storage.local_path(storage.join(out, "tensorboard"))
-        if folder is not None:
-            from tensorboardX import SummaryWriter
-
-            self._board = SummaryWriter(str(folder), purge_step=step + 1)
+        self._trackers = trackers_of(out, step, wandb)
 
     @property
     def written(self) -> dict[str, FileDigest]:
@@ -137,7 +135,7 @@ class Recorder:
         """
         name = _FILE_OF.get(kind, "metrics.jsonl")
         self._files[name].append({"kind": kind, **entry} if name == "metrics.jsonl" else entry)
-        if self._board is None:
+        if not self._trackers:
             return
         if kind in ("sample", "alarm"):
             text = (
@@ -145,23 +143,25 @@ class Recorder:
                 if kind == "sample"
                 else f"{entry['id']}: {entry['message']}"
             )
-            self._board.add_text(f"{kind}s", text, entry["step"])
-        for name, value in scalars(kind, entry).items():
-            self._board.add_scalar(name, value, entry["step"])
+            for tracker in self._trackers:
+                tracker.text(f"{kind}s", text, entry["step"])
+        shown = scalars(kind, entry)
+        for tracker in self._trackers:
+            tracker.numbers(shown, entry["step"])
 
     def sync(self) -> None:
         """Make sure that everything recorded is on disk."""
         for file in self._files.values():
             file.sync()
-        if self._board is not None:
-            self._board.flush()
+        for tracker in self._trackers:
+            tracker.flush()
 
     def close(self) -> None:
         """Sync and close all files."""
         for file in self._files.values():
             file.close()
-        if self._board is not None:
-            self._board.close()
+        for tracker in self._trackers:
+            tracker.close()
 
 
 _FILE_OF = {"sample": "samples.jsonl", "timing": "timings.jsonl", "alarm": "alarms.jsonl"}
@@ -180,8 +180,8 @@ def scalars(kind: str, entry: dict[str, Any]) -> dict[str, float]:
         return {f"{prefix}/{entry['dataset']}/{name}": entry[name] for name in ("loss", "bits_per_byte")}
     if kind == "average":
         prefix = "average" if entry["weights"] == "hot" else "average/ema"
-        names = ("macro_loss", "micro_loss", "macro_bits_per_byte", "micro_bits_per_byte")
-        return {f"{prefix}/{entry['tag']}/{name}": entry[name] for name in names}
+        means = ("macro_loss", "micro_loss", "macro_bits_per_byte", "micro_bits_per_byte")
+        return {f"{prefix}/{entry['tag']}/{name}": entry[name] for name in means}
     if kind == "timing" and "tokens_per_second" in entry:
         return {"throughput/tokens_per_second": entry["tokens_per_second"]}
     return {}

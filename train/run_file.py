@@ -17,6 +17,7 @@ from tootsie.train.architecture import PRESETS, Architecture
 from tootsie.train.cadence import Duration, DurationField, TokensField, Unit
 from tootsie.train.device_settings import DeviceSettings
 from tootsie.train.evaluation_sets import EvaluationSetField
+from tootsie.train.trackers import WandbSettings
 from tootsie.train.watch_settings import WatchSettings
 
 MAX_SEED = 2**32 - 1
@@ -120,6 +121,8 @@ class RunFile(_Section):
     """Sample text."""
     watch: WatchSettings = WatchSettings()
     """Norms by layer, and alarms."""
+    wandb: WandbSettings | None = None
+    """Weights & Biases, where the records are to be shown there too."""
     metrics_every: DurationField = Duration(1, Unit.STEPS)
     """How often a line goes to ``metrics.jsonl``."""
     log_every: DurationField = Duration(20, Unit.STEPS)

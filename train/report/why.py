@@ -91,9 +91,8 @@ def _move(run: RunRecords, steps: np.ndarray, step: int, window: int) -> Move:
     parts = [part for part in (before, after) if len(part) > 1]
     error = math.sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
     means = [float(part.mean()) if len(part) else math.nan for part in (before, after)]
-    return Move(
-        int(steps[at]), float(losses[at]), *means, (means[1] - means[0]) / error if error else math.nan
-    )
+    errors = (means[1] - means[0]) / error if error else math.nan
+    return Move(int(steps[at]), float(losses[at]), means[0], means[1], errors)
 
 
 def _boundaries(run: RunRecords, step: int, window: int) -> list[Cause]:
@@ -245,4 +244,8 @@ def lines_of(move: Move, causes: list[Cause], trace: str) -> list[str]:
 
 def as_json(move: Move, causes: list[Cause]) -> dict[str, Any]:
     """Return the answer for machines."""
-    return {"move": dataclasses.asdict(move), "causes": [dataclasses.asdict(cause) for cause in causes]}
+    figures = dataclasses.asdict(move).items()
+    return {
+        "move": {name: None if math.isnan(value) else value for name, value in figures},
+        "causes": [dataclasses.asdict(cause) for cause in causes],
+    }
