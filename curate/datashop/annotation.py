@@ -15,7 +15,7 @@ from tootsie.curate.datashop.endpoint import Question
 from tootsie.curate.datashop.passages import excerpt
 from tootsie.curate.datashop.run import Run, Stage
 from tootsie.curate.datashop.sampling import sample
-from tootsie.curate.datashop.spec import Annotation, Subject
+from tootsie.curate.datashop.spec import Annotation, Rubric, Subject
 from tootsie.datasets.document import CLUSTER, Document
 
 
@@ -32,6 +32,9 @@ class AskGrade:
         """Return the question."""
         name = row.metadata["subject"]
         form = grade_form(self.settings)
+        if self.settings.rubric is Rubric.LIKELIHOOD:
+            asked = prompts.likelihood(row.text, self.subjects[name], self.descriptions[name])
+            return Question(asked, form, 1, self.seed, likelihood=True)
         messages = prompts.annotate(
             row.text,
             self.subjects[name],
@@ -87,7 +90,9 @@ def annotate(run: Run) -> dict[str, Any]:
     grades: Counter[str] = Counter()
     for row in asked.rows():
         if result_of(row)["state"] == "done":
-            grades[f"{row.metadata['subject']}: {grade_of(result_of(row)['answer'])}"] += 1
+            grade = grade_of(result_of(row)["answer"])
+            shown_grade = f"{grade:.1f}" if settings.rubric is Rubric.LIKELIHOOD else f"{grade:g}"
+            grades[f"{row.metadata['subject']}: {shown_grade}"] += 1
     return {
         "documents": books,
         "shown": dict(shown),

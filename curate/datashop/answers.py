@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,8 +129,33 @@ def _list(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
 DESCRIPTION = AnswerForm("description", _object(description=_TEXT), '{"description": "…"}')
 
 
+YES_NO = AnswerForm("likelihood", {}, "yes or no")
+
+
+def read_likelihood(words: Iterable[tuple[str, float]]) -> dict[str, Any]:
+    """Return the probability of ``yes`` among ``yes`` and ``no``, in whatever case, as first word of an answer.
+
+    Args:
+      words: the most probable first tokens and the logarithms of their probabilities.
+
+    Raises:
+      AnswerFault: neither is among them.
+    """
+    sums = {"yes": 0.0, "no": 0.0}
+    for word, logarithm in words:
+        name = word.strip().lower()
+        if name in sums and logarithm == logarithm:
+            sums[name] += math.exp(logarithm)
+    total = sum(sums.values())
+    if not total:
+        raise AnswerFault("neither yes nor no is among the most probable first words")
+    return {"probability": sums["yes"] / total}
+
+
 def grade_form(settings: Annotation) -> AnswerForm:
     """Return the form of a grade; what the model says of its reasons comes first, where it is asked for them."""
+    if settings.rubric is Rubric.LIKELIHOOD:
+        return YES_NO
     if settings.rubric is Rubric.ADDITIVE:
         grade: dict[str, Any] = {"score": {"type": "integer", "minimum": 0, "maximum": 5}}
         example = '"score": 0 to 5'
@@ -142,8 +169,10 @@ def grade_form(settings: Annotation) -> AnswerForm:
     return AnswerForm("grade", _object(**grade), f"{{{example}}}")
 
 
-def grade_of(answer: dict[str, Any]) -> int:
-    """Return the grade of an answer: 0 to 5, or 1 to 5 for a verdict."""
+def grade_of(answer: dict[str, Any]) -> float:
+    """Return the grade of an answer: 0 to 5, 1 to 5 for a verdict, 0 to 1 for a likelihood."""
+    if "probability" in answer:
+        return float(answer["probability"])
     return int(answer["score"]) if "score" in answer else VERDICTS[answer["verdict"]]
 
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tootsie.curate.datashop.answers import AnswerFault
+from tootsie.curate.datashop.answers import AnswerFault, read_likelihood
 from tootsie.curate.datashop.endpoint import (
     DOWNGRADE,
     MAX_BODY,
@@ -127,9 +127,13 @@ class Client:
                 return reply
             provenance["asked"] = tries + 1
             try:
-                answer = question.form.read(reply.content)
+                answer = (
+                    read_likelihood(reply.first_words)
+                    if question.likelihood
+                    else question.form.read(reply.content)
+                )
             except AnswerFault as fault:
-                cut = reply.finish_reason == "length"
+                cut = reply.finish_reason == "length" and not question.likelihood
                 reason, detail = ("cut off" if cut else "wrong form"), str(fault)
                 room = question.max_tokens * (2 if cut and tries == 0 else 1)
                 question = dataclasses.replace(question, seed=question.seed + 1, max_tokens=room)
@@ -160,13 +164,13 @@ class Client:
             self._cache.put(key, found)
         if "refused" in found:
             return Failed(f"refused with status {found['refused']}", found["detail"], provenance), provenance
-        reply = Reply(**found["reply"])
+        reply = Reply(**{**found["reply"], "first_words": tuple(map(tuple, found["reply"]["first_words"]))})
         provenance.update(
             served_model=reply.model,
             server=reply.fingerprint,
             structured=found["structured"],
             finish_reason=reply.finish_reason,
-            truncated=reply.finish_reason == "length",
+            truncated=reply.finish_reason == "length" and not question.likelihood,
             prompt_tokens=reply.prompt_tokens,
             completion_tokens=reply.completion_tokens,
         )

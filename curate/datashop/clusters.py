@@ -32,7 +32,7 @@ def near_duplicate_clusters(contents: Sequence[bytes], known: Sequence[str | Non
     multipliers = random.integers(0, 1 << 63, BANDS * ROWS, np.uint64) * np.uint64(2) + np.uint64(1)
     signatures = np.zeros((count, BANDS * ROWS), np.uint64)
     for number, content in enumerate(contents):
-        tokens, _ = token_hashes([content])
+        tokens, _ = token_hashes([content], fold_digits=False)
         runs = (
             tokens
             if len(tokens) < 3

@@ -18,6 +18,8 @@ DOWNGRADE = {Structured.JSON_SCHEMA: Structured.JSON_OBJECT, Structured.JSON_OBJ
 RETRIED = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 """Statuses that may pass."""
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "grammar", "guided")
+TOP = 20
+"""First words of an answer whose probabilities are asked for; more than that no API gives."""
 MAX_BODY = 8 * 2**20
 """Bytes of an answer that are read."""
 
@@ -54,6 +56,8 @@ class Question:
     form: AnswerForm
     max_tokens: int
     seed: int
+    likelihood: bool = False
+    """Whether it is not the answer that is wanted but how probable each first word of it is."""
 
     def key(self, model: ModelSpec) -> str:
         """Return what the answer is filed under: a hash of all that it depends on, 64 hex digits."""
@@ -64,6 +68,7 @@ class Question:
                 "messages": prompt_sha256(self.messages),
                 "schema": self.form.schema,
                 "sampling": self.sampling(model),
+                **({"likelihood": True} if self.likelihood else {}),
             }
         )
 
@@ -84,7 +89,9 @@ class Question:
             **self.sampling(model),
             "stream": False,
         }
-        if structured is Structured.JSON_SCHEMA:
+        if self.likelihood:
+            content |= {"logprobs": True, "top_logprobs": TOP}
+        elif structured is Structured.JSON_SCHEMA:
             schema = {"name": self.form.name, "schema": self.form.schema, "strict": True}
             content["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif structured is Structured.JSON_OBJECT:
@@ -109,6 +116,8 @@ class Reply:
     """Of the server's software and settings, where it gives one."""
     prompt_tokens: int
     completion_tokens: int
+    first_words: tuple[tuple[str, float], ...] = ()
+    """The most probable first tokens and the logarithms of their probabilities, where these were asked for."""
 
 
 def read_reply(status: int, headers: dict[str, str], body: bytes) -> Reply:
@@ -137,9 +146,10 @@ def read_reply(status: int, headers: dict[str, str], body: bytes) -> Reply:
             raise TypeError("content and finish_reason are no texts")
         usage = value.get("usage") or {}
         counts = [int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens")]
-        return Reply(
-            content, finish, str(value.get("model", "")), str(value.get("system_fingerprint") or ""), *counts
-        )
+        first = ((choice.get("logprobs") or {}).get("content") or [{}])[0].get("top_logprobs") or []
+        words = tuple((str(one["token"]), min(0.0, float(one["logprob"]))) for one in first[: 2 * TOP])
+        model, server = str(value.get("model", "")), str(value.get("system_fingerprint") or "")
+        return Reply(content, finish, model, server, *counts, words)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise Hitch("malformed response", shorten(f"{type(error).__name__}: {error}; {text}", 300)) from None
 

@@ -31,15 +31,16 @@ def _classes() -> NDArray[np.uint8]:
     return table
 
 
-def _folding() -> NDArray[np.uint64]:
+def _folding(digits: bool) -> NDArray[np.uint64]:
     table = np.arange(256, dtype=np.uint64)
     table[65:91] += 32
-    table[48:58] = 48
+    if digits:
+        table[48:58] = 48
     return table + np.uint64(1)
 
 
 _CLASS = _classes()
-_FOLD = _folding()
+_FOLD, _FOLD_LETTERS = _folding(True), _folding(False)
 _POWERS: dict[str, NDArray[np.uint64]] = {}
 
 
@@ -68,8 +69,16 @@ def text_bytes(text: str) -> bytes:
     return content
 
 
-def token_hashes(contents: Sequence[bytes]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the hash of each token of several texts and the text it is of: uint64[k], int64[k]."""
+def token_hashes(
+    contents: Sequence[bytes], *, fold_digits: bool = True
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the hash of each token of several texts and the text it is of: uint64[k], int64[k].
+
+    Args:
+      contents: UTF-8 texts.
+      fold_digits: whether all digits count as the same one.
+    """
+    fold = _FOLD if fold_digits else _FOLD_LETTERS
     joined = np.frombuffer(b"\0".join(contents) + b"\0", np.uint8)
     kinds = _CLASS[joined]
     edges = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
@@ -78,7 +87,7 @@ def token_hashes(contents: Sequence[bytes]) -> tuple[NDArray[np.uint64], NDArray
     words = kinds[starts] > 0
     starts, stops = starts[words], stops[words]
     forward, back = _powers(len(joined))
-    sums = np.cumsum(_FOLD[joined] * forward, dtype=np.uint64)
+    sums = np.cumsum(fold[joined] * forward, dtype=np.uint64)
     before = np.where(starts > 0, sums[starts - 1], np.uint64(0))
     hashes = _mixed((sums[stops - 1] - before) * back[starts])
     bounds = np.cumsum([len(content) + 1 for content in contents])

@@ -100,6 +100,13 @@ def annotate(
     )
 
 
+def likelihood(text: str, subject: Subject, description: str) -> Messages:
+    """Ask whether a text is wanted, to be answered in one word."""
+    question = f"Is this text useful for an exam in {subject.name}? Answer Yes or No."
+    content = f"Wanted: {quoted(description)}\n\n{enclosed(text)}\n\n{question}"
+    return [{"role": "user", "content": content}]
+
+
 _STYLES = {
     Style.QA: "Write up to {items} questions that the text answers, each with a full answer that uses only what the text says.",
     Style.CHOICE: (

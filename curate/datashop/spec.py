@@ -21,12 +21,15 @@ class _Part(BaseModel):
 
 
 class Rubric(enum.StrEnum):
-    """How the model grades a document; either way a whole number comes of it."""
+    """How the model grades a document."""
 
     ADDITIVE = "additive"
     """0 to 5 points, one for each thing the document has."""
     VERDICT = "verdict"
     """Useless, Poor, Okay, Good or Great: 1 to 5."""
+    LIKELIHOOD = "likelihood"
+    """How probable ``yes`` is as the one word of the answer, 0 to 1: for models too small to grade. The server must give
+    ``logprobs``."""
 
 
 class Style(enum.StrEnum):
@@ -123,6 +126,8 @@ class Scorer(_Part):
 
     positive: int = Field(default=3, ge=1, le=5)
     """Lowest grade of a wanted document."""
+    positive_share: float = Field(default=0.3, gt=0, lt=1)
+    """Share of the sample that counts as wanted where likelihoods are compared: the highest ones."""
     held_out: float = Field(default=0.2, gt=0, lt=0.9)
     """Share of the near-duplicate clusters that only measure."""
     balanced: bool = True

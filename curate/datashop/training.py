@@ -13,6 +13,7 @@ from tootsie.curate.datashop.asking import read_rows, result_of, rows_url
 from tootsie.curate.datashop.clusters import near_duplicate_clusters
 from tootsie.curate.datashop.features import text_bytes
 from tootsie.curate.datashop.run import Run, Stage
+from tootsie.curate.datashop.spec import Rubric
 from tootsie.datasets import storage
 from tootsie.datasets.document import CLUSTER
 from tootsie.datasets.errors import InputError
@@ -31,24 +32,27 @@ def train_scorer(run: Run) -> dict[str, Any]:
     settings = run.spec.scorer
     texts: dict[str, bytes] = {}
     clusters: dict[str, str | None] = {}
-    grades: dict[str, int] = {}
+    grades: dict[str, float] = {}
     for name in _row_files(run):
         for row in read_rows(name):
             if result_of(row)["state"] == "done":
                 key = f"{row.source}/{row.metadata['document']}"
                 texts[key] = text_bytes(row.text)
                 clusters[key] = row.metadata.get(CLUSTER)
-                grades[key] = max(grades.get(key, 0), grade_of(result_of(row)["answer"]))
+                grades[key] = max(grades.get(key, 0.0), grade_of(result_of(row)["answer"]))
     names = sorted(texts)
     contents = [texts[name] for name in names]
     grade = np.array([grades[name] for name in names])
-    truth = (grade >= settings.positive).astype(np.int64)
+    least: float = settings.positive
+    if run.spec.annotate.rubric is Rubric.LIKELIHOOD and len(grade):
+        least = float(np.quantile(grade, 1 - settings.positive_share, method="higher"))
+    truth = (grade >= least).astype(np.int64)
     if min(truth.sum(), len(truth) - truth.sum()) < LEAST:
         counts = ", ".join(
             f"{value}: {count}" for value, count in zip(*np.unique(grade, return_counts=True), strict=True)
         )
         raise InputError(
-            f"a scorer needs {LEAST} documents from grade {settings.positive} on and as many below; the grades are {counts}",
+            f"a scorer needs {LEAST} documents from grade {least:g} on and as many below; the grades are {counts}",
             file=run.path(Stage.ANNOTATE.value),
             field="scorer.positive",
             value=settings.positive,
@@ -66,7 +70,7 @@ def train_scorer(run: Run) -> dict[str, Any]:
     )
     found = learned.probabilities([contents[i] for i in np.flatnonzero(held)])
     report = {
-        "positive_grade": settings.positive,
+        "positive_grade": round(least, 4),
         "documents": len(names),
         "wanted": int(truth.sum()),
         "clusters": len(np.unique(cluster)),
