@@ -90,7 +90,7 @@ def heading(level: int) -> Handler:
     """Return the handler of ``<h1>`` … ``<h6>``."""
 
     def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
-        if is_hidden(attributes):
+        if attributes and is_hidden(attributes):
             serializer.counters["hidden_dropped"] += 1
             return SKIP
         if serializer.options.exact and is_empty(node) and _is_block_place(serializer):

@@ -166,8 +166,9 @@ def _rules(body: Placed, order: dict[int, int]) -> list[str]:
 def _line(line: list[tuple[int, Cell]], order: dict[int, int], width: int) -> str:
     cells: list[str] = []
     for column, cell in line:
-        while len(cells) < order[column]:
-            cells.append("")
+        missing = order[column] - len(cells)
+        if missing:
+            cells.extend([""] * missing)
         cells.append(escape_cell(cell.text))
     cells.extend([""] * (width - len(cells)))
     return "| " + " | ".join(cells) + " |" if cells else "|  |"

@@ -139,7 +139,7 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
             if repeated > MAX_REPEATED:
                 return inner
         else:
-            target = f"({destination(href)}{title_suffix(title) if title else ''})"
+            target = f"({destination(href)}{title_suffix(title)})" if title else f"({destination(href)})"
         parts = s.parts
         if parts and parts[-1][-1:] == "!":
             parts[-1] = parts[-1][:-1] + "\\!"

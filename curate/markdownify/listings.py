@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -28,6 +29,8 @@ _NOT_LANGUAGES = frozenset(
         "prettyprint",
     ]
 )
+_MAX_REMEMBERED = 1000
+"""Characters of a ``class`` whose language is remembered."""
 _NUMBER_CLASSES = frozenset(("linenos", "lineno", "linenodiv", "line-numbers-rows", "gutter", "lnt", "ln"))
 _BLOCK_LINES = frozenset(("div", "p", "li", "tr"))
 _NOT_PLAIN = ", ".join(
@@ -61,12 +64,18 @@ def language_of(node: Node, attributes: dict[str, Any]) -> str:
         for key in ("data-lang", "data-language"):
             if candidate.get(key):
                 return _info(candidate[key])
-        match = _LANGUAGE_CLASS.search(candidate.get("class") or "")
-        if match:
-            language = _info(match.group(1) or match.group(2))
+        names = candidate.get("class")
+        if names:
+            language = _of_class(names) if len(names) < _MAX_REMEMBERED else _of_class.__wrapped__(names)
             if language:
                 return language
     return ""
+
+
+@functools.lru_cache(maxsize=1000)
+def _of_class(names: str) -> str:
+    match = _LANGUAGE_CLASS.search(names)
+    return _info(match.group(1) or match.group(2)) if match else ""
 
 
 def _info(name: str) -> str:
@@ -159,7 +168,7 @@ def add_code_block(serializer: Serializer, text: str, language: str, *, trim: bo
 
 def pre(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<pre>``."""
-    if is_hidden(attributes):
+    if attributes and is_hidden(attributes):
         serializer.counters["hidden_dropped"] += 1
         return SKIP
     add_code_block(serializer, verbatim(node), language_of(node, attributes))

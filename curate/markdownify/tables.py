@@ -277,14 +277,17 @@ def row(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<tr>``."""
     if serializer.flow.kind != "table":
         return container(serializer, node, attributes)
-    if is_hidden(attributes):
+    if attributes and is_hidden(attributes):
         serializer.counters["hidden_dropped"] += 1
         return SKIP
     section = node.parent
-    kind = section.tag if section is not None else ""
-    if section is not None and "ltx_thead" in (section.attributes.get("class") or "").split():
-        kind = "thead"
-    serializer.flow.state.rows.append(Row([], section.mem_id if section is not None else 0, kind))
+    kind, group = "", 0
+    if section is not None:
+        kind, group = section.tag, section.mem_id
+        names = section.attributes.get("class")
+        if names and "ltx_thead" in names and "ltx_thead" in names.split():
+            kind = "thead"
+    serializer.flow.state.rows.append(Row([], group, kind))
     return None
 
 
@@ -312,7 +315,8 @@ def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     serializer.push("box" if state.html else "cell")
 
     def leave(s: Serializer) -> None:
-        text = ("\n\n" if state.html else "<br>").join(s.pop().blocks)
+        blocks = s.pop().blocks
+        text = blocks[0] if len(blocks) == 1 else ("\n\n" if state.html else "<br>").join(blocks)
         if not state.html and "\n" in text:
             text = text.replace("  \n", "<br>").replace("\n", "<br>")
         entry.text = "" if hidden else text
