@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize check-demo kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize bench-clean check-demo kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -79,6 +79,15 @@ bench-tokenize: setup-dev .build/tokenize-peers/.installed  ## Run the tokenizin
 		test -x $(@D)/$$peer/bin/python || $(PYTHON) -m venv $(@D)/$$peer; \
 		$(@D)/$$peer/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/tokenization-$$peer.txt || exit 1; \
 	done
+	@touch $@
+
+bench-clean: setup-dev .build/clean-peers/.installed  ## Run the benchmark of web pages and filters beside datatrove's executor
+	$(RUN) benchmarks/clean.py
+
+.build/clean-peers/.installed: benchmarks/clean-peers.txt
+	@mkdir -p $(@D)
+	@test -x $(@D)/venv/bin/python || $(PYTHON) -m venv $(@D)/venv
+	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 .build/mixture-peers/.installed: benchmarks/mixture-peers.txt

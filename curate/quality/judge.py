@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
@@ -20,6 +21,10 @@ FAILED = "filter failed"
 
 def make_filter(settings: DatatroveFilter) -> Any:
     """Return datatrove's filter; that of URLs knows the suffixes of domains by the list in its package and asks no server."""
+    if settings.name == "gopher_repetition":
+        from tootsie.curate.quality.repetition import FastRepetitionFilter
+
+        return FastRepetitionFilter(**settings.parameters)
     made = load_class(settings.name)(**settings.parameters)
     if settings.name == "url":
         from tldextract import TLDExtract
@@ -56,6 +61,7 @@ class FilterJudge:
 
         if self._made is None:
             _quiet()
+            gc.freeze()  # what is imported by now is never garbage, and is not looked through again and again
             self._made = [
                 make_filter(one) if isinstance(one, DatatroveFilter) else None for one in self._filters
             ]

@@ -25,11 +25,21 @@ TABLE_SHARE = 0.5
 """Share of a table's words from which all of it stays, as a grid."""
 MAX_LINKED = 0.5
 """Share of a table's words in links from which it is navigation."""
-_FORMULA_TAGS = frozenset(("math", "mjx-container", "annotation-xml"))
+_FORMULA_TAGS = ("math", "mjx-container", "annotation-xml")
 _FORMULA_CLASSES = frozenset(
     (
         *("katex", "katex-display", "mathjax", "mathjax_display", "mathjax_preview"),
         *("mwe-math-element", "tex2jax_process", "ltx_math", "ltx_equation"),
+    )
+)
+_MAYBE_FORMULAS = ", ".join(
+    (
+        *_FORMULA_TAGS,
+        'script[type^="math/" i]',
+        *(
+            f'[class*="{name}" i]'
+            for name in ("katex", "mathjax", "mwe-math", "tex2jax", "ltx_math", "ltx_equation")
+        ),
     )
 )
 _PARAGRAPHS = frozenset(
@@ -161,53 +171,47 @@ class _Outline:
     """For each word, whether it is outside of formulas, of which extractors make anything."""
 
     def __post_init__(self) -> None:
-        self._add(self.body, -1)
-        node, open_items = self.body.first_child, [0]
+        items, words, prose = self.items, self.words, self.prose
+        formulas = {node.mem_id for node in self.body.css(_MAYBE_FORMULAS) if _is_formula(node)}
+        items.append(_Element(self.body, "body", -1, 0))
+        node, open_items, number = self.body.first_child, [0], 0
         while open_items:
             if node is None:
-                number = open_items.pop()
-                item = self.items[number]
-                item.end, item.last = len(self.words), len(self.items)
-                if item.tag == "a":
-                    item.linked = item.end - item.start
-                if item.parent >= 0:
-                    self.items[item.parent].linked += item.linked
-                    node = item.node.next
+                done = items[open_items.pop()]
+                done.end, done.last = len(words), len(items)
+                if done.tag == "a":
+                    done.linked = done.end - done.start
+                if done.parent >= 0:
+                    number = done.parent
+                    items[number].linked += done.linked
+                    node = done.node.next
                 continue
-            number = self._add(node, open_items[-1])
-            item = self.items[number]
-            if item.tag == "-text":
-                parent = self.items[item.parent]
-                if parent.tag not in _UNSEEN:
-                    words = words_of(node.text_content or "")
-                    self.words += words
-                    self.prose.extend((0 if parent.formula else 1,) * len(words))
-            if item.tag in _UNSEEN or item.tag == "-text" or node.first_child is None:
-                item.end, item.last = len(self.words), len(self.items)
-                node = node.next
-            else:
+            tag, above, start = node.tag or "", items[number], len(words)
+            formula = above.formula or (bool(formulas) and node.mem_id in formulas)
+            framed = above.framed or tag in _FRAMES
+            item = _Element(node, tag, number, start, start, len(items) + 1, formula, framed)
+            items.append(item)
+            if tag == "-text":
+                text = node.text_content or ""
+                if not text.isspace():
+                    found = words_of(text)
+                    words += found
+                    prose += (b"\0" if formula else b"\1") * len(found)
+                    item.end = len(words)
+            elif tag not in _UNSEEN and (child := node.first_child) is not None:
+                number = len(items) - 1
                 open_items.append(number)
-                node = node.first_child
-
-    def _add(self, node: LexborNode, parent: int) -> int:
-        tag = node.tag or ""
-        above = self.items[parent] if parent >= 0 else None
-        formula = (above is not None and above.formula) or _is_formula(node, tag)
-        framed = above is not None and (above.framed or tag in _FRAMES)
-        self.items.append(_Element(node, tag, parent, len(self.words), formula=formula, framed=framed))
-        return len(self.items) - 1
+                node = child
+                continue
+            node = node.next
 
 
-def _is_formula(node: LexborNode, tag: str) -> bool:
-    if tag in _FORMULA_TAGS:
+def _is_formula(node: LexborNode) -> bool:
+    """Return whether an element that :data:`_MAYBE_FORMULAS` finds is the outermost of a formula, or in one."""
+    tag = node.tag or ""
+    if tag in _FORMULA_TAGS or tag == "script":
         return True
-    if tag in ("-text", "#comment") or not tag[:1].isalpha():
-        return False
-    attributes = node.attributes
-    if tag == "script":
-        return (attributes.get("type") or "").startswith("math/")
-    names = attributes.get("class") or ""
-    return not _FORMULA_CLASSES.isdisjoint(names.lower().split())
+    return not _FORMULA_CLASSES.isdisjoint((node.attributes.get("class") or "").lower().split())
 
 
 class _Cut:

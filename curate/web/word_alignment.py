@@ -12,21 +12,22 @@ from collections.abc import Sequence
 
 GRAM = 4
 """Words that are looked up together."""
-MAX_PLACES = 16
-"""Places of one run of words that are remembered: a page may repeat itself at any length."""
 MAX_GAP = 5_000
-"""Words between two runs among which a short text is looked for …"""
+"""Words between two runs among which a short text is looked for."""
 MAX_TRIES = 64
-"""… and occurrences of its first word there that are looked at."""
+"""Occurrences of a word that are looked at: a page may repeat itself at any length."""
 MAX_STEP = 40
 """Words behind the place of a word among which the next one is looked for where no run tells."""
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(f"[{_IDEOGRAPHS}]|[^\\W_{_IDEOGRAPHS}]+")
+_ASCII_WORD = re.compile("[a-z0-9]+")
 _INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case: runs of letters and digits, single ideographs and kana."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
     return _WORD.findall(text.translate(_INVISIBLE).lower())
 
 
@@ -41,21 +42,16 @@ def aligned(page: list[str], extract: Sequence[Sequence[str]]) -> tuple[bytearra
       One byte for each word of the page, 1 where the extract has it; and how many words of the extract were found.
     """
     flat = [word for text in extract for word in text]
-    places: dict[tuple[str, ...], list[int]] = {}
-    for start in range(len(page) - GRAM + 1):
-        known = places.setdefault(tuple(page[start : start + GRAM]), [])
-        if len(known) < MAX_PLACES:
-            known.append(start)
-    at = [-1] * len(flat)
     taken = bytearray(len(page))
+    places = _Places(page, taken)
+    at = [-1] * len(flat)
     number = follow = 0
     while number < len(flat):
-        candidates = places.get(tuple(flat[number : number + GRAM])) if number + GRAM <= len(flat) else None
-        free = [start for start in candidates or () if not taken[start]]
-        if not free:
+        start = places.run(flat, number, follow)
+        if start is None:
             number += 1
             continue
-        place = next((start for start in free if start >= follow), free[0])
+        place = start
         back = 1
         while (
             number >= back
@@ -72,9 +68,8 @@ def aligned(page: list[str], extract: Sequence[Sequence[str]]) -> tuple[bytearra
             taken[place] = 1
             number, place = number + 1, place + 1
         follow = place
-    places_of_words = _Places(page)
-    _place_texts(places_of_words, len(page), extract, at, taken)
-    _place_words(places_of_words, len(page), flat, at, taken)
+    _place_texts(places, len(page), extract, at, taken)
+    _place_words(places, len(page), flat, at, taken)
     return taken, sum(place >= 0 for place in at)
 
 
@@ -116,13 +111,32 @@ def _place_texts(
 
 
 class _Places:
-    """Where each word stands in a page."""
+    """Where each word stands in a page, and which places are taken already."""
 
-    def __init__(self, page: list[str]) -> None:
+    def __init__(self, page: list[str], taken: bytearray) -> None:
         self._page = page
+        self._taken = taken
         self._places: dict[str, list[int]] = {}
         for place, word in enumerate(page):
             self._places.setdefault(word, []).append(place)
+
+    def run(self, flat: list[str], number: int, follow: int) -> int | None:
+        """Return where a run of :data:`GRAM` words stands: behind ``follow`` if it does, and where nothing is taken."""
+        run = flat[number : number + GRAM]
+        if len(run) < GRAM:
+            return None
+        known = [self._places.get(word, ()) for word in run]
+        rarest = min(range(GRAM), key=lambda one: len(known[one]))
+        places = known[rarest]
+        if not places:
+            return None
+        middle = bisect_left(places, follow + rarest)
+        near = (*places[middle : middle + MAX_TRIES], *places[:MAX_TRIES])
+        for place in near:
+            start = place - rarest
+            if start >= 0 and not self._taken[start] and self._page[start : start + GRAM] == run:
+                return start
+        return None
 
     def search(self, text: Sequence[str], start: int, end: int, *, last: bool = False) -> int | None:
         """Return where the words of a text stand between two places of the page: first, or last."""
@@ -134,7 +148,15 @@ class _Places:
             else places[low : min(high, low + MAX_TRIES)]
         )
         wanted = list(text)
-        return next((place for place in found if self._page[place : place + len(text)] == wanted), None)
+        return next(
+            (
+                place
+                for place in found
+                if self._page[place : place + len(text)] == wanted
+                and self._taken.find(1, place, place + len(text)) < 0
+            ),
+            None,
+        )
 
 
 def _place_words(places: _Places, length: int, flat: list[str], at: list[int], taken: bytearray) -> None:
@@ -144,9 +166,18 @@ def _place_words(places: _Places, length: int, flat: list[str], at: list[int], t
     for number in range(len(flat) - 1, -1, -1):
         limits[number] = following
         following = at[number] if at[number] >= 0 else following
-    cursor = -1
-    for number, word in enumerate(flat):
-        if at[number] < 0 <= cursor:
+    first = next((number for number, place in enumerate(at) if place >= 0), None)
+    if first is None:
+        return
+    limit = at[first]
+    for number in range(first - 1, -1, -1):
+        found = places.search((flat[number],), max(0, limit - MAX_STEP), limit, last=True)
+        if found is not None:
+            _take(at, taken, number, number + 1, found)
+            limit = found
+    cursor = at[first] + 1
+    for number, word in enumerate(flat[first:], first):
+        if at[number] < 0:
             found = places.search((word,), cursor, min(limits[number], cursor + MAX_STEP))
             if found is not None:
                 _take(at, taken, number, number + 1, found)

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tootsie.curate.corpus import Dropped, Kept
 from tootsie.curate.quality.attributes import attribute_line
@@ -16,6 +18,7 @@ from tootsie.datasets.document import Document
 from tootsie.datasets.errors import SpecError
 
 pytest.importorskip("spacy", reason="the filters' packages are not installed: pip install 'tootsie[filters]'")
+repetition = pytest.importorskip("tootsie.curate.quality.repetition")
 PROSE = "The quick brown fox jumps over the lazy dog, and nobody that we know of minds at all. "
 WORDS = [
     "the",
@@ -71,6 +74,20 @@ def made_up() -> list[str]:
         "Съешь ещё этих мягких булок. " * 20,
     ]
     return texts
+
+
+@settings(max_examples=200)
+@given(st.lists(st.sampled_from(["a", "b", "ab", "aa", "ba", "the", "."]), max_size=60), st.integers(2, 10))
+def test_n_grams_count_as_datatrove_counts_them(words: list[str], length: int) -> None:
+    from datatrove.pipeline.filters import gopher_repetition_filter as theirs
+
+    assert repetition.n_grams(words, length, " ") == theirs.get_n_grams(words, length)
+    grams = repetition.n_grams(words, length, "")
+    assert repetition.duplicate_characters(grams, length) == theirs.find_all_duplicate(words, length)
+    if words[length - 1 :]:
+        assert repetition.top_characters(repetition.n_grams(words, length, " ")) == theirs.find_top_duplicate(
+            theirs.get_n_grams(words, length)
+        )
 
 
 def urls() -> list[str]:
