@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from tootsie.datasets.default_command import with_default
-from tootsie.datasets.errors import EXIT_FAULT
-from tootsie.train import state_command
+from tootsie.train import exchange_command, state_command
 from tootsie.train.lint_command import lint_command, lint_lines
 
 app = typer.Typer(
@@ -49,6 +45,7 @@ def run_command(
         return
 
     from tootsie.datasets.sole_writer import sole_writer
+    from tootsie.train.interrupt import leaving_at_once
     from tootsie.train.loop import train
     from tootsie.train.progress import display
 
@@ -56,90 +53,6 @@ def run_command(
         summary = train(run, inputs, shown.tell, limit, shown.advance)
     for line in summarise(run, summary):
         typer.echo(line)
-
-
-@app.command("export")
-def export_command(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run file, or the folder of a run.")],
-    out: Annotated[str, typer.Argument(help="Folder for model.safetensors and config.json.")],
-    step: Annotated[int | None, typer.Option(help="Checkpoint; the newest by default.")] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="hot or ema; ema by default where there is one.")
-    ] = None,
-    dtype: Annotated[str, typer.Option(help="float32, or bfloat16: rounded, half the size.")] = "float32",
-) -> None:
-    """Write a checkpoint as a Hugging Face Llama, and compare what was written bit for bit."""
-    from tootsie.datasets.errors import SpecError
-    from tootsie.train.export import ExportDtype
-    from tootsie.train.weights import export_weights, load_weights, run_folder
-
-    if dtype not in set(ExportDtype):
-        raise SpecError("no such dtype", field="--dtype", value=dtype, remedy="Use float32 or bfloat16")
-    loaded = load_weights(run_folder(run), step, _kind(weights))
-    changed = export_weights(out, loaded, ExportDtype(dtype))
-    rounding = f"; {changed:,} weights were rounded" if changed else ""
-    typer.echo(
-        f"exported step {loaded.record.step:,} ({loaded.kind.value}) to {out}; read again it is the same, bit for bit{rounding}"
-    )
-
-
-@app.command("import")
-def import_command(
-    source: Annotated[str, typer.Argument(help="A Hugging Face folder, or a local .gguf file.")],
-    out: Annotated[str, typer.Argument(help="Folder for the checkpoint; runs branch from it.")],
-    reference: Annotated[
-        str | None,
-        typer.Option(help="A .npz or .safetensors with input_ids and logits that another program computed."),
-    ] = None,
-    tolerance: Annotated[
-        float, typer.Option(min=0.0, help="Largest difference of a logit, in their standard deviations.")
-    ] = 1e-3,
-    layer_loop: Annotated[
-        str, typer.Option(help="As in the run files to come: unrolled or stacked.")
-    ] = "unrolled",
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(help="A setting of config.json that changes nothing; give it once or more."),
-    ] = None,
-    eos: Annotated[
-        str | None, typer.Option(help="The token that ends a document, if not the source's.")
-    ] = None,
-    with_tokenizer: Annotated[bool, typer.Option("--tokenizer/--no-tokenizer", help="Take it along.")] = True,
-) -> None:
-    """Read a Llama from elsewhere into a checkpoint that a run may branch from; prove that it is the same model."""
-    from tootsie.datasets.errors import SpecError
-    from tootsie.train.importing import import_model, read_source
-    from tootsie.train.model import LayerLoop
-    from tootsie.train.reference import read_reference
-
-    if layer_loop not in set(LayerLoop):
-        raise SpecError(
-            "no such layer loop", field="--layer-loop", value=layer_loop, remedy="Use unrolled or stacked"
-        )
-    compared = None if reference is None else read_reference(reference)
-    found = read_source(source, ignore or (), eos, with_tokenizer)
-    record = import_model(source, found, out, LayerLoop(layer_loop), compared, tolerance, typer.echo)
-    typer.echo(
-        f"imported {record.config['parameters']:,} parameters to {out}; in a run file: branch: {{run: {out}, at: 0 steps}}"
-    )
-
-
-@app.command("anneal")
-def anneal_command(
-    spec_file: Annotated[
-        str, typer.Argument(metavar="SPEC.yaml", help="Control, candidates, seeds and the start.")
-    ],
-) -> None:
-    """Compare mixtures by short runs from one checkpoint, over seeds: a table of effects with confidence intervals."""
-    from tootsie.datasets import storage
-    from tootsie.datasets.sole_writer import sole_writer
-    from tootsie.train.anneal import anneal
-    from tootsie.train.anneal_spec import load_anneal_spec
-
-    spec = load_anneal_spec(spec_file)
-    with sole_writer(spec.out), leaving_at_once():
-        anneal(spec, spec_file, typer.echo)
-    typer.echo(storage.read_bytes(storage.join(spec.out, "effects.md")).decode())
 
 
 @app.command("sample")
@@ -160,13 +73,13 @@ def sample_command(
     from tootsie.tokenize.tokenizers import tokenizer_of
     from tootsie.train.cadence import parse_tokens
     from tootsie.train.generate import make_generate, prompt_ids, until_end
-    from tootsie.train.weights import load_weights, run_folder
+    from tootsie.train.weights import load_weights, run_folder, weight_kind
 
     try:
         new_tokens = parse_tokens(length).amount
     except ValueError as error:
         raise SpecError(str(error), field="--length") from None
-    loaded = load_weights(run_folder(run), step, _kind(weights))
+    loaded = load_weights(run_folder(run), step, weight_kind(weights))
     identity = TokenizerIdentity.model_validate(loaded.record.config["tokenizer"])
     tokenizer = tokenizer_of(identity, file=run)
     generate = make_generate(loaded.model, new_tokens, temperature)
@@ -175,6 +88,9 @@ def sample_command(
         typer.echo(f"{text}{tokenizer.decode(until_end(written, identity.eos_id))}\n")
 
 
+app.command("import")(exchange_command.import_command)
+app.command("export")(exchange_command.export_command)
+app.command("anneal")(exchange_command.anneal_command)
 app.add_typer(state_command.app, name="state")
 app.command("pin")(state_command.pin_command)
 app.command("unpin")(state_command.unpin_command)
@@ -230,28 +146,6 @@ def precompile_command(
         typer.echo(line)
 
 
-@contextlib.contextmanager
-def leaving_at_once() -> Iterator[None]:
-    """End the process at once on Ctrl-C while the block runs, with the code of a fault; a run continues from anywhere.
-
-    As an exception, the interrupt may be lost in a callback of JAX's, and threads of JAX and Orbax may crash in an
-    interpreter that is torn down.
-    """
-
-    def leave(number: int, frame: Any) -> None:
-        os.write(2, b"interrupted; the same command continues\n")
-        os._exit(EXIT_FAULT)
-
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or another's
-        yield
-        return
-    signal.signal(signal.SIGINT, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def describe(run: Any, inputs: Any) -> list[str]:
     """Return what a dry run prints: the model and the phases."""
     from tootsie.train.architecture import flops_per_token, parameter_count
@@ -292,12 +186,3 @@ def summarise(run: Any, summary: Any) -> list[str]:
     if summary.finished and run.export:
         lines.append(f"  exported to {run.out.rstrip('/')}/export")
     return lines
-
-
-def _kind(name: str | None) -> Any:
-    from tootsie.datasets.errors import SpecError
-    from tootsie.train.weights import WeightKind
-
-    if name is not None and name not in set(WeightKind):
-        raise SpecError("no such weights", field="--weights", value=name, remedy="Use hot or ema")
-    return None if name is None else WeightKind(name)

@@ -39,6 +39,17 @@ class Weights(NamedTuple):
     record: CheckpointRecord  # The checkpoint they come from.
 
 
+def weight_kind(name: str | None) -> WeightKind | None:
+    """Return the kind that an option names; ``None`` for none.
+
+    Raises:
+      SpecError: there is no such kind.
+    """
+    if name is not None and name not in set(WeightKind):
+        raise SpecError("no such weights", field="--weights", value=name, remedy="Use hot or ema")
+    return None if name is None else WeightKind(name)
+
+
 def load_weights(out: str, step: int | None, kind: WeightKind | None) -> Weights:
     """Read the weights of the run whose folder is ``out``.
 

@@ -69,7 +69,7 @@ log_every: 100 steps
 export: false
 """
 ANSWER = "The answer is forty-two."
-WORDS = "river stone cloud paper engine window garden yellow silver market bridge candle".split()
+WORDS = ["river", "stone", "cloud", "paper", "engine", "window", "garden", "yellow", "silver", "market"]
 
 
 def conversations() -> list[dict[str, Any]]:
