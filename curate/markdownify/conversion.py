@@ -46,6 +46,7 @@ CLASSES = {
     Profile.STACKEXCHANGE: ClassRules({**MATH_CLASSES, **STACKEXCHANGE_CLASSES}),
 }
 _SITE_SUFFIX = re.compile(r"(?<!\s)\s+[-–—|]\s+(?:Wiki\w+|维基百科.*|Wikip\S+.*)$")
+_WIKIPEDIA, _NO_DOLLARS = Profile.WIKIPEDIA, Dollars.NONE  # looked up once: that is slow in Python 3.11
 _PAGE_TITLE_HOLDS = (Profile.WEB, Profile.WIKIPEDIA)
 _LARGE_BLOCK = 8 * 2**20
 DEFAULT_LIMITS = Limits()
@@ -139,11 +140,11 @@ def convert_with(
     title = serializer.title
     if title is None and page_title:
         title = escape_text(collapse(page_title).strip(" "))
-        if settings.profile is Profile.WIKIPEDIA:
+        if settings.profile is _WIKIPEDIA:
             title = _SITE_SUFFIX.sub("", title)
     serializer.flush()
     blocks = serializer.flow.blocks
-    if settings.profile is Profile.WIKIPEDIA:
+    if settings.profile is _WIKIPEDIA:
         blocks[:], dropped = drop_empty_sections(blocks)
         serializer.counters["empty_sections_dropped"] += dropped
         if settings.title and title and not any(heading_level(block) == 1 for block in blocks[:3]):
@@ -221,7 +222,7 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
     serializer.source = html
     dollars = dollars_of(serializer.options.dollars, html, page)
     serializer.read_dollars(dollars)
-    if dollars is not Dollars.NONE and ("$" in html or "\\" in html):
+    if dollars is not _NO_DOLLARS and ("$" in html or "\\" in html):
         joined = join_split_formulas(root)
         if joined:
             serializer.counters["formulas_joined"] += joined

@@ -26,6 +26,7 @@ MAX_REPEATED = 8192
 """Characters of the target of one link that are written again, in each of the blocks that it holds after the first."""
 _PLAIN = frozenset(("span", "em", "strong", "a", "i", "b", "var"))
 """Elements in code of which nothing but their text counts."""
+_LINKS_AS_TEXT, _KEEPS_REFERENCES = Links.TEXT, References.KEEP  # looked up once: that is slow in Python 3.11
 _DEFINES = re.compile(r"(?<!\\)\]:")
 _AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]*\Z")
 
@@ -120,11 +121,11 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if (
         href
         and href[0] == "#"
-        and options.references is References.KEEP
+        and options.references is _KEEPS_REFERENCES
         and _footnote(serializer, node, attributes, href)
     ):
         return SKIP
-    if options.links is Links.TEXT or href is None:
+    if options.links is _LINKS_AS_TEXT or href is None:
         return None
     if ":" in href and not href.startswith(_SAFE) and UNSAFE_SCHEME.match(href):
         return None
@@ -183,7 +184,7 @@ def _superscript(serializer: Serializer, node: Node, attributes: dict[str, Any])
         if (
             href
             and href[0] == "#"
-            and serializer.options.references is References.KEEP
+            and serializer.options.references is _KEEPS_REFERENCES
             and _footnote(serializer, child, child.attributes, href)
         ):
             return SKIP

@@ -29,6 +29,7 @@ PASS = object()
 HTML_SPACE = " \t\n\r\f"
 MAX_INLINES = 12
 """Inline elements in each other that are written: all of them again in each block that the outermost holds."""
+_UNREAD = (Dollars.NONE, Dollars.AUTO)
 _JOINING = frozenset("]<&")
 """What may mean something else together with what follows."""
 _CLOSING = re.compile(r" ?[.,)\]](?![\w.])")
@@ -138,7 +139,7 @@ class Serializer:
 
     def read_dollars(self, dollars: Dollars) -> None:
         """Set how MathJax's delimiters in text are read."""
-        self._dollars = None if dollars in (Dollars.NONE, Dollars.AUTO) else dollars
+        self._dollars = None if dollars in _UNREAD else dollars
         self.rewrites = self._dollars is not None or self._nbsp is not None
 
     def text(self, text: str | None) -> None:
