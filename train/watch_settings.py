@@ -20,7 +20,7 @@ class WatchSettings(BaseModel):
     """``loss-rising``: nats by which it must be higher, and at least four standard errors, while the learning rate falls."""
     head_rate: float = Field(default=0.5, gt=0, le=1)
     """``head-norm-growing``: looked at where the learning rate is below this part of the highest so far, and falls."""
-    head_growth: float = Field(default=0.01, ge=0)
+    head_growth: float = Field(default=0.02, ge=0)
     """``head-norm-growing``: growth over the smallest norm since then."""
     ema_gap: float = 0.001
     """``ema-gap``: nats by which the average must be better than the hot weights at a constant learning rate."""

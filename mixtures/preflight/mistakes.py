@@ -64,9 +64,10 @@ MISTAKES = (
     Mistake(
         4,
         "no z-loss, so the output layer grew in deep cooldown",
-        H,
-        "on by default; norms by layer in the records; the alarms `head-norm-growing` and `loss-rising`",
-        "tests/train/test_deep_cooldown.py::test_a_deep_cooldown_without_z_loss_raises_the_alarm_and_one_with_it_does_not",
+        P,
+        "on by default; norms by layer, alarms `head-norm-growing` and `loss-rising` on records that show it; "
+        "no small model shows the growth, and its absence with z-loss, reliably",
+        "tests/train/test_alarms.py::test_head_norm_growing",
     ),
     Mistake(
         5,
