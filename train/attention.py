@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from tootsie.datasets.errors import SpecError
+from tootsie.train.blocked_attention import blocked_attention
 
 SAVED = "attention"
 """Name under which :mod:`tootsie.train.remat` saves the result."""
@@ -35,9 +36,9 @@ class AttentionBackend(enum.StrEnum):
     CUDNN = "cudnn"
     """cuDNN's fused attention: NVIDIA GPU, half precision."""
     XLA = "xla"
-    """Plain products and a softmax in float32: everywhere. Scores are [B, H, T, T]."""
+    """Blocks of queries, each with the keys up to its end: everywhere. See :mod:`tootsie.train.blocked_attention`."""
     REFERENCE = "reference"
-    """Like ``xla`` with everything in float32: what the others are compared with."""
+    """Plain products and a softmax, everything in float32: what the others are compared with. Scores are [B, H, T, T]."""
 
 
 PREFERRED = {"tpu": AttentionBackend.SPLASH, "gpu": AttentionBackend.CUDNN, "cuda": AttentionBackend.CUDNN}
@@ -122,19 +123,19 @@ def make_attend(backend: AttentionBackend, segment_ids: Int[Array, "B T"]) -> At
     """Return attention over rows whose documents are numbered by ``segment_ids``; shared by all layers."""
     if backend is AttentionBackend.SPLASH:
         return lambda query, key, value: _splash(query, key, value, segment_ids)
+    if backend is AttentionBackend.XLA:
+        return lambda query, key, value: blocked_attention(query, key, value, segment_ids, SAVED)
     mask = attention_mask(segment_ids)
     if backend is AttentionBackend.CUDNN:
         return lambda query, key, value: jax.nn.dot_product_attention(
             query, key, value, mask=mask[:, None], implementation="cudnn"
         )
-    if backend is AttentionBackend.REFERENCE:
 
-        def reference(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
-            wide = jnp.float32
-            return attend(query.astype(wide), key.astype(wide), value.astype(wide), mask).astype(query.dtype)
+    def reference(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+        wide = jnp.float32
+        return attend(query.astype(wide), key.astype(wide), value.astype(wide), mask).astype(query.dtype)
 
-        return reference
-    return lambda query, key, value: attend(query, key, value, mask)
+    return reference
 
 
 def attention_mask(segment_ids: Int[Array, "B T"]) -> Bool[Array, "B T T"]:

@@ -10,6 +10,7 @@ import pytest
 from tootsie.datasets.errors import SpecError
 from tootsie.train import attention
 from tootsie.train.attention import AttentionBackend, attend, attention_mask, choose, make_attend
+from tootsie.train.blocked_attention import query_blocks
 
 
 def test_attention_equals_a_loop_over_heads_and_positions() -> None:
@@ -49,11 +50,36 @@ def test_splash_computes_the_reference_and_its_gradient() -> None:
         np.testing.assert_allclose(a, b, atol=2e-3)
 
 
+@pytest.mark.parametrize("length", [1, 100, 300, 1100])
+def test_blocks_compute_the_reference_and_its_gradient(length: int) -> None:
+    """Rows of one block, of several, of a last one that is shorter, of blocks that grow with the row."""
+    assert query_blocks(length)[-1][1] == length
+    rng = np.random.default_rng(3)
+    inputs = [jnp.asarray(rng.normal(size=(2, length, heads, 8)), jnp.float32) for heads in (4, 2, 2)]
+    segments = jnp.asarray(1 + np.cumsum(rng.random((2, length)) < 0.01, axis=1), jnp.int32)
+    weights = jnp.asarray(rng.normal(size=inputs[0].shape), jnp.float32)
+
+    def total(backend: AttentionBackend) -> object:
+        attend = make_attend(backend, segments)
+        return jax.value_and_grad(lambda *x: jnp.sum(weights * attend(*x)), (0, 1, 2))(*inputs)
+
+    found, expected = total(AttentionBackend.XLA), total(AttentionBackend.REFERENCE)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+def test_blocks_keep_nothing_of_the_square_of_the_length() -> None:
+    *inputs, segments = case(1024)
+    attend = make_attend(AttentionBackend.XLA, segments)
+    _, pullback = jax.eval_shape(lambda *x: jax.vjp(attend, *x), *inputs)
+    assert max(leaf.size for leaf in jax.tree.leaves(pullback)) <= inputs[0].size
+
+
 def test_reference_is_float32_whatever_comes_in() -> None:
     *inputs, segments = case(64)
     narrow = [x.astype(jnp.bfloat16) for x in inputs]
     found = make_attend(AttentionBackend.REFERENCE, segments)(*narrow)
-    exact = make_attend(AttentionBackend.XLA, segments)(*(x.astype(jnp.float32) for x in narrow))
+    exact = attend(*(x.astype(jnp.float32) for x in narrow), attention_mask(segments))
     assert found.dtype == jnp.bfloat16
     np.testing.assert_array_equal(found, exact.astype(jnp.bfloat16))
 
