@@ -59,7 +59,8 @@ def shard_count(
 def cut(files: Sequence[DocumentFile], count: int) -> list[tuple[Slice, ...]]:
     """Cut the files, in order, into ``count`` runs of documents of about the same weight.
 
-    Every document is in exactly one run. Within a file, documents count as equally heavy, and a run ends at the document whose
+    Every document is in exactly one run, and no run is without documents: there are fewer where one document weighs as much
+    as several runs. Within a file, documents count as equally heavy, and a run ends at the document whose
     end is nearest.
     """
     files = [file for file in files if file.documents]
@@ -80,7 +81,7 @@ def cut(files: Sequence[DocumentFile], count: int) -> list[tuple[Slice, ...]]:
             if not whole:
                 number += 1
         before += file.weight
-    return [tuple(run) for run in runs]
+    return [tuple(run) for run in runs if run]
 
 
 def limited(files: Sequence[DocumentFile], limit: int | None) -> list[DocumentFile]:

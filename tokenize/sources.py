@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -70,6 +71,18 @@ def find_corpora(inputs: Sequence[str], name: str | None = None) -> tuple[Corpus
     return tuple(corpora)
 
 
+def paths_within(urls: Sequence[str]) -> list[str]:
+    """Return how a ledger names single files: from the innermost folder on that holds them all, so each has a name of its own.
+
+    Args:
+      urls: the files, no two the same; paths and URLs may be mixed.
+    """
+    parts = [url.split("/") for url in urls]
+    levels = zip(*(part[:-1] for part in parts), strict=False)
+    common = sum(1 for _ in itertools.takewhile(lambda level: len(set(level)) == 1, levels))
+    return ["/".join(part[common:]) for part in parts]
+
+
 def sample(files: Sequence[DocumentFile]) -> Iterator[tuple[str, TextRecord]]:
     """Yield the first documents of files spread evenly over the input, each with the URL of its file; long ones are cut.
 
@@ -113,16 +126,11 @@ def _loose_files(urls: list[str], name: str) -> Corpus:
                 file=url,
                 remedy=f"Names end in {', '.join(SUFFIXES)}, with .gz, .zst, .bz2 or .xz when compressed, or in {PARQUET}",
             )
-    folder = (
-        os.path.commonpath([os.path.dirname(url) for url in urls])
-        if len(urls) > 1
-        else os.path.dirname(urls[0])
-    )
     with concurrent.futures.ThreadPoolExecutor(_threads()) as pool:
         surveyed = list(pool.map(_survey, urls))
     entries = tuple(
-        SourceFile(path=url.removeprefix(folder).lstrip("/"), sha256=digest, documents=file.documents)
-        for url, (file, digest) in zip(urls, surveyed, strict=True)
+        SourceFile(path=path, sha256=digest, documents=file.documents)
+        for path, (file, digest) in zip(paths_within(urls), surveyed, strict=True)
     )
     return Corpus(
         tuple(file for file, _ in surveyed), Source(manifest_sha256=None, source=name, files=entries)

@@ -16,7 +16,9 @@ FILES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 1000)), min_size=1
 @example([DocumentFile("f", 1, 3), DocumentFile("light", 3, 0), DocumentFile("g", 1, 3)], 12)
 def test_every_document_is_in_exactly_one_shard_in_order(files: list[DocumentFile], count: int) -> None:
     runs = cut(files, count)
-    assert len(runs) == count
+    assert len(runs) <= count
+    assert all(part.stop > part.first for run in runs for part in run)
+    assert all(runs)
     found = [(part.url, row) for run in runs for part in run for row in range(part.first, part.stop)]
     assert found == [(file.url, row) for file in files for row in range(file.documents)]
 
@@ -33,6 +35,15 @@ def test_no_shard_is_empty_where_documents_suffice(count: int, each: int, odd: i
     (file,) = [DocumentFile("f", count * each, count * each * 50_000_000 + odd)]
     sizes = [sum(part.stop - part.first for part in run) for run in cut([file], count)]
     assert sizes == [each] * count
+
+
+def test_a_document_as_heavy_as_several_shards_leaves_none_of_them_empty() -> None:
+    files = [DocumentFile("book", 1, 50_000_000), DocumentFile("notes", 39, 8_000)]
+    runs = cut(files, 40)
+    assert [[(part.url, part.first, part.stop) for part in run] for run in runs] == [
+        [("book", 0, 1)],
+        [("notes", 0, 39)],
+    ]
 
 
 def test_shard_counts() -> None:

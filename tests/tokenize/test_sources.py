@@ -14,7 +14,7 @@ import pytest
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError, InputError, UserError
 from tootsie.tokenize.document_files import RecordReader
-from tootsie.tokenize.sources import find_corpora, sample
+from tootsie.tokenize.sources import find_corpora, paths_within, sample
 
 RECORDS = [{"id": f"r{n}", "text": f"text {n}", "extra": [n]} for n in range(5)]
 
@@ -106,3 +106,11 @@ def test_a_sample_is_spread_over_the_files(tmp_path: Path, make_jsonl: Callable[
     assert len({url for url, _ in taken}) == 14
     assert {len(record.text) for _, record in taken} == {1, 2**18}
     assert [record.id for url, record in taken if url == urls[37]] == [f"37-{row}" for row in range(32)]
+
+
+def test_single_files_are_named_from_the_folder_that_holds_them_all() -> None:
+    assert paths_within(["/d/x.jsonl"]) == ["x.jsonl"]
+    assert paths_within(["/d/a/x.jsonl", "/d/b/x.jsonl"]) == ["a/x.jsonl", "b/x.jsonl"]
+    assert paths_within(["gs://b/a/x.jsonl", "gs://b/a/y.jsonl"]) == ["x.jsonl", "y.jsonl"]
+    assert paths_within(["/d/ab/x.jsonl", "/d/ac/x.jsonl"]) == ["ab/x.jsonl", "ac/x.jsonl"]
+    assert len(set(paths_within(["/d/x.jsonl", "gs://b/x.jsonl"]))) == 2

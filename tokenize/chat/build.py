@@ -26,7 +26,7 @@ from tootsie.tokenize.ledger import EngineInfo, Source, SourceFile
 from tootsie.tokenize.origin import file_numbers
 from tootsie.tokenize.shard_writer import shard_path
 from tootsie.tokenize.sharding import cut, limited, shard_count
-from tootsie.tokenize.sources import DocumentFile
+from tootsie.tokenize.sources import DocumentFile, paths_within
 from tootsie.tokenize.spreading import by_beam
 from tootsie.tokenize.tokenizers import DEFAULT_TOKENIZER, load_tokenizer
 
@@ -95,6 +95,8 @@ def plan_chat_jobs(inputs: Sequence[str], output: str, settings: ChatSettings) -
     output = output.rstrip("/")
     name = settings.name or output.rsplit("/", 1)[-1] or "conversations"
     files, listed = _survey(storage.expand(inputs), name)
+    numbers = file_numbers([file.url for file in files])
+    paths = {file.url: entry.path for file, entry in zip(files, listed.files, strict=True)}
     files = limited(files, settings.limit)
     records = sum(file.documents for file in files)
     if not records:
@@ -107,7 +109,6 @@ def plan_chat_jobs(inputs: Sequence[str], output: str, settings: ChatSettings) -
             ("validation", storage.join(output, "validation"), fraction),
         ]
     jobs = []
-    numbers = file_numbers([file.url for file in files])
     for split, folder, share in splits:
         shards = settings.shards
         if shards is not None and split == "validation":
@@ -139,6 +140,7 @@ def plan_chat_jobs(inputs: Sequence[str], output: str, settings: ChatSettings) -
                 path=shard_path(number, len(runs)),
                 slices=run,
                 files=tuple(numbers[part.url] for part in run),
+                paths=tuple(paths[part.url] for part in run),
                 split=split,
                 fraction=fraction,
                 seed=settings.seed,
@@ -180,9 +182,9 @@ def build_chat_caches(
 def _survey(urls: Sequence[str], name: str) -> tuple[list[DocumentFile], Source]:
     """Read every file once: its records, its checksum."""
     files, entries = [], []
-    for url in urls:
+    for url, path in zip(urls, paths_within(urls), strict=True):
         state = storage.state(url)
         records = count(url).rows
         files.append(DocumentFile(url, records, max(storage.size(url), records), state))
-        entries.append(SourceFile(path=url.rsplit("/", 1)[-1], sha256=storage.sha256(url), documents=records))
+        entries.append(SourceFile(path=path, sha256=storage.sha256(url), documents=records))
     return files, Source(manifest_sha256=None, source=name, files=tuple(entries))

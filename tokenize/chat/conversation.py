@@ -51,12 +51,12 @@ class Conversation:
     """Lone surrogates that were replaced."""
 
 
-def parse_conversation(record: Record, name: str) -> Conversation:
+def parse_conversation(record: Record, otherwise: str) -> Conversation:
     """Return a record as a conversation.
 
     Args:
       record: with a list ``messages`` or ``conversations``, and perhaps ``id`` and ``tools``.
-      name: of its file, for the id where the record has none.
+      otherwise: its id where the record has none.
 
     Raises:
       InputError: it is no conversation; the message says where.
@@ -84,7 +84,7 @@ def parse_conversation(record: Record, name: str) -> Conversation:
     found = fields.get("id")
     if found is not None and (not isinstance(found, str | int) or isinstance(found, bool)):
         raise _fault(record, "an id is a string or a number", "id", found)
-    identity = f"{name}:{record.number}" if found in (None, "") else without_surrogates(str(found))[0]
+    identity = otherwise if found in (None, "") else without_surrogates(str(found))[0]
     marked = reader.marked(tools, "tools", 0) if tools else None
     return Conversation(identity, messages, marked, reader.characters, reader.surrogates)
 

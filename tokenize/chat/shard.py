@@ -62,6 +62,8 @@ class ChatTask:
     """The records to read."""
     files: tuple[int, ...]
     """Of each slice, the number of its file among those of the ledger."""
+    paths: tuple[str, ...]
+    """Of each slice, how the ledger names its file."""
     split: Split
     fraction: float
     seed: int
@@ -120,14 +122,14 @@ def build_chat_shard(task: ChatTask, reader: _Reader | None = None) -> str:
     dropped: Counter[str] = Counter()
     counters: Counter[str] = Counter()
     with write_shard(task.folder, task.path, task.identity, loss_spans=True, origins=True) as shard:
-        numbered = zip(task.slices, task.files, strict=True)
-        for record, origin in (
-            (record, (file, row))
-            for part, file in numbered
+        numbered = zip(task.slices, task.files, task.paths, strict=True)
+        for record, origin, path in (
+            (record, (file, row), path)
+            for part, file, path in numbered
             for row, record in enumerate(reader.read(part), start=part.first)
         ):
             read += 1
-            conversation = parse_conversation(record, record.source_file.rsplit("/", 1)[-1])
+            conversation = parse_conversation(record, f"{path}:{origin[1]}")
             if is_held_out(conversation.id, task.fraction, task.seed) != (task.split == "validation"):
                 dropped["other_split"] += 1
                 continue

@@ -29,7 +29,7 @@ from tootsie.tokenize.origin import file_numbers
 from tootsie.tokenize.shard_build import Receipt, read_receipt, receipt_url
 from tootsie.tokenize.shard_writer import shard_path, write_shard
 from tootsie.tokenize.sharding import BYTES_PER_TOKEN, Slice, cut, require_unchanged, shard_count
-from tootsie.tokenize.sources import DocumentFile
+from tootsie.tokenize.sources import DocumentFile, paths_within
 from tootsie.tokenize.spreading import by_beam
 from tootsie.tokenize.tokenizers import load_tokenizer
 
@@ -69,6 +69,8 @@ class ImportTask:
     slices: tuple[Slice, ...]
     files: tuple[int, ...]
     """Of each slice, the number of its file among those of the ledger."""
+    paths: tuple[str, ...]
+    """Of each slice, how the ledger names its file."""
     format: Format
     tokenizer: str
     add_bos: bool | None
@@ -126,11 +128,12 @@ def plan_import(inputs: Sequence[str], output: str, settings: ImportSettings) ->
     output = output.rstrip("/")
     name = settings.name or output.rsplit("/", 1)[-1] or "imported"
     counts = dict(zip((file.url for file in files), found.documents, strict=True))
+    paths = dict(zip(sums, paths_within(list(sums)), strict=True))
     source = Source(
         manifest_sha256=None,
         source=name,
         files=tuple(
-            SourceFile(path=url.rsplit("/", 1)[-1], sha256=digest, documents=counts.get(url, 0))
+            SourceFile(path=paths[url], sha256=digest, documents=counts.get(url, 0))
             for url, digest in sums.items()
         ),
     )
@@ -156,6 +159,7 @@ def plan_import(inputs: Sequence[str], output: str, settings: ImportSettings) ->
             path=shard_path(number, len(runs)),
             slices=run,
             files=tuple(numbers[part.url] for part in run),
+            paths=tuple(paths[part.url] for part in run),
             format=settings.format,
             tokenizer=settings.tokenizer,
             add_bos=settings.add_bos,
@@ -211,9 +215,8 @@ def import_shard(task: ImportTask) -> str:
     counters: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
     with write_shard(task.folder, task.path, task.identity, loss_spans=task.loss, origins=True) as shard:
-        for part, number in zip(task.slices, task.files, strict=True):
+        for part, number, path in zip(task.slices, task.files, task.paths, strict=True):
             (file,) = find_files([part.url], task.format, task.dtype, task.split_at)
-            name = part.url.rsplit("/", 1)[-1]
             for row, document in enumerate(file.documents(part.first, part.stop), start=part.first):
                 read += 1
                 ids = vocabulary.checked(document.ids, part.url, row)
@@ -222,7 +225,7 @@ def import_shard(task: ImportTask) -> str:
                     continue
                 ids, spans = _completed(ids, document, task, counters)
                 shard.writer.append(
-                    document.id or f"{name}:{row}",
+                    document.id or f"{path}:{row}",
                     ids,
                     vocabulary.byte_length(ids),
                     spans,

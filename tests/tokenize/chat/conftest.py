@@ -37,7 +37,7 @@ def make_tokenizer(*, add_bos: bool = False, add_eos: bool = False) -> BytePairT
 
 
 def conversation_of(fields: dict[str, object]) -> Conversation:
-    return parse_conversation(Record("chats.jsonl", 7, fields), "chats.jsonl")
+    return parse_conversation(Record("chats.jsonl", 7, fields), "chats.jsonl:7")
 
 
 @pytest.fixture(scope="session")

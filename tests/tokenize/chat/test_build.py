@@ -246,3 +246,16 @@ def test_spans_outside_their_document_are_found(
     folder = make_cache(str(tmp_path / "cache"), [rows], loss_spans=True)
     with pytest.raises(ArtefactError, match=r"row 1: the loss span -?\d to \d is not one of its tokens"):
         TokenCache.open(folder).verify()
+
+
+def test_files_of_one_name_stay_apart(tmp_path: Path) -> None:
+    records = [{key: value for key, value in chat.items() if key != "id"} for chat in chats(2)]
+    for folder, found in (("a", records[:1]), ("b", []), ("c", records[1:])):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "x.jsonl", found)
+    settings = ChatSettings(row_tokens=4096, template="tulu", limit=5)
+    (cache,) = build_chat_caches([str(tmp_path / "*" / "x.jsonl")], str(tmp_path / "out"), settings)
+    assert [document.document_id for document in cache.iterate()] == ["a/x.jsonl:0", "c/x.jsonl:0"]
+    origins = [batch.origin(row) for batch in cache.open_shard(0).batches for row in range(batch.documents)]
+    assert origins == [(0, 0), (2, 0)]
+    assert [file.path for file in cache.ledger.sources[0].files] == ["a/x.jsonl", "b/x.jsonl", "c/x.jsonl"]
