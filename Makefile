@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize bench-clean check-demo kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize bench-clean check-demo tootsie-mini kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -99,6 +99,10 @@ bench-clean: setup-dev .build/clean-peers/.installed  ## Run the benchmark of we
 check-demo: demo  ## Run the demo and check what it has learnt
 	$(RUN) tests/endurance/check_demo.py demo-run
 
+tootsie-mini: setup  ## The Marin 8B run in miniature, through all its phases, and what it must show: half an hour on two quiet cores
+	$(RUN) -m tootsie.train.demo mini-run --mini
+	$(RUN) tests/endurance/check_mini.py mini-run
+
 kill-demo: setup  ## Kill the demo at 20 random moments and compare what it ends with
 	$(RUN) tests/endurance/kill_demo.py --kills 20
 
@@ -133,4 +137,4 @@ sample-arxiv sample-wikipedia sample-stackexchange: setup
 	$(RUN) datasets/sample/$(@:sample-%=%)/build.py
 
 clean:  ## Remove what the targets above made
-	rm -rf .venv .build build dist demo-run *.egg-info
+	rm -rf .venv .build build dist demo-run mini-run *.egg-info

@@ -87,7 +87,7 @@ def test_top_level_is_the_one_the_project_was_given(project_root: Path) -> None:
         if path.is_dir() and not path.name.startswith((".", "__"))
     }
     given = {"curate", "mixtures", "tokenize", "train", "datasets", "tests", "benchmarks", "docs"}
-    made_by_make = {"build", "dist", "demo-run", "tootsie.egg-info"}
+    made_by_make = {"build", "dist", "demo-run", "mini-run", "tootsie.egg-info"}
     assert folders - made_by_make == given
 
 

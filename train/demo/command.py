@@ -24,13 +24,20 @@ def demo(
         int | None,
         typer.Option(min=0, max=2**32 - 1, help="Of the data order, the first weights and the samples."),
     ] = None,
+    mini: Annotated[
+        bool,
+        typer.Option(
+            "--mini",
+            help="The Marin 8B run at a thousandth of its steps in place of the demo's: half an hour on two cores.",
+        ),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands, run none.")] = False,
 ) -> None:
     """Dumps in, a model trained through three phases and a report out. Killed anywhere and run again, it continues."""
-    from tootsie.train.demo.settings import Choices
-    from tootsie.train.demo.walk import commands, walk
+    from tootsie.train.demo.settings import Choices, commands
+    from tootsie.train.demo.walk import walk
 
-    choices = Choices(quick, limit, seed)
+    choices = Choices(quick, limit, seed, mini)
     if dry_run:
         for step in commands(choices):
             print(f"tootsie {shlex.join(step)}")

@@ -1,4 +1,4 @@
-"""What the demo mixes and trains: the shipped recipe, and the run file beside it."""
+"""What the demo mixes and trains: the shipped recipe, the run file beside it, and the commands in order."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import dataclasses
 import importlib.resources
 import re
 
-CORPORA = ("arxiv", "wikipedia", "stackexchange")
-HELD_OUT = 0.08
-"""Fraction of each corpus held out, by a hash of the document id."""
+from tootsie.train.demo import miniature
+from tootsie.train.demo.corpora import CORPORA, curate_commands, tokenize_commands
+
 QUICK_DOCUMENTS = 24
 """Records of each dump that ``--quick`` reads."""
 QUICK_DIVISOR = 10
@@ -50,11 +50,14 @@ class Choices:
     """Records of each dump that are read; ``None``: all, or :data:`QUICK_DOCUMENTS` when quick."""
     seed: int | None = None
     """Of the data order, the first weights and the samples; ``None``: those of the shipped files."""
+    mini: bool = False
+    """The Marin 8B run in miniature in place of the demo's three phases."""
 
     @property
     def records(self) -> int | None:
         """Records of each dump that are read."""
-        return QUICK_DOCUMENTS if self.limit is None and self.quick else self.limit
+        quick = miniature.QUICK_DOCUMENTS if self.mini else QUICK_DOCUMENTS
+        return quick if self.limit is None and self.quick else self.limit
 
     @property
     def divisor(self) -> int:
@@ -63,7 +66,9 @@ class Choices:
 
 
 def spec_file(choices: Choices) -> str:
-    """Return the mixture spec: ``mixtures/recipes/demo.yaml``, changed as chosen."""
+    """Return the mixture spec: the shipped ``demo.yaml`` or ``tootsie-mini.yaml``, changed as chosen."""
+    if choices.mini:
+        return miniature.spec_file(choices.quick, choices.seed)
     text = (importlib.resources.files("tootsie.mixtures") / "recipes" / "demo.yaml").read_text()
     text = re.sub(r'for: "(\d+) steps"', lambda m: f'for: "{int(m[1]) // choices.divisor} steps"', text)
     return text if choices.seed is None else re.sub(r"(?m)^seed: \d+$", f"seed: {choices.seed}", text)
@@ -71,9 +76,25 @@ def spec_file(choices: Choices) -> str:
 
 def run_file(choices: Choices) -> str:
     """Return the run file."""
+    if choices.mini:
+        return miniature.run_file(choices.seed)
     divisor = choices.divisor
     return RUN_FILE.format(
         seed=RUN_SEED if choices.seed is None else choices.seed,
         evaluate_every=EVALUATE_EVERY // min(divisor, 5),
         checkpoint_every=CHECKPOINT_EVERY // divisor,
     )
+
+
+def commands(choices: Choices) -> list[list[str]]:
+    """Return the commands in order, each as ``[verb, argument, …]``."""
+    if choices.mini:
+        return miniature.commands(choices.records)
+    return [
+        *curate_commands(choices.records),
+        *tokenize_commands((corpus, f"documents/{corpus}") for corpus in CORPORA),
+        ["mix", "compile", "spec.yaml", "-o", "plan.json"],
+        ["mix", "show", "plan.json", "--picture", "plan.svg"],
+        ["train", "run.yaml"],
+        ["report", "run", "-o", "report.html"],
+    ]

@@ -21,9 +21,9 @@ from tootsie.datasets.command_line import STAGES, run_command
 from tootsie.datasets.errors import EXIT_FAULT, UserError
 from tootsie.datasets.manifest import MANIFEST_NAME, read_manifest
 from tootsie.datasets.provenance import code_version
-from tootsie.train.demo.settings import CORPORA, HELD_OUT, Choices, run_file, spec_file
-
-SAMPLE = Path(importlib.import_module("tootsie.datasets.command_line").__file__ or "").parent / "sample"
+from tootsie.train.demo.corpora import CORPORA
+from tootsie.train.demo.package_texts import write_texts
+from tootsie.train.demo.settings import Choices, commands, run_file, spec_file
 
 SHOWN_SAMPLES = 3
 """Samples printed at the end."""
@@ -31,34 +31,6 @@ SHOWN_SAMPLES = 3
 
 class StepError(UserError):
     """A step of the demo ended with another exit code than 0."""
-
-
-def dumps(corpus: str) -> list[str]:
-    """Return the sample dumps of one corpus."""
-    found = sorted(str(path) for path in (SAMPLE / corpus).iterdir() if path.suffix in (".zip", ".gz", ".7z"))
-    if not found:
-        raise StepError(
-            "the sample dumps are not installed", file=SAMPLE / corpus, remedy="Install the whole package"
-        )
-    return found
-
-
-def commands(choices: Choices) -> list[list[str]]:
-    """Return the demo's commands in order, each as ``[verb, argument, …]``."""
-    limit = [] if choices.records is None else ["--limit", str(choices.records)]
-    steps = [["curate", corpus, *dumps(corpus), f"documents/{corpus}", *limit] for corpus in CORPORA]
-    steps += [
-        ["tokenize", "build", f"documents/{corpus}", f"tokens/{corpus}", "--tokenizer", "tootsie-16k"]
-        + ["--validation-fraction", str(HELD_OUT)]
-        for corpus in CORPORA
-    ]
-    steps += [
-        ["mix", "compile", "spec.yaml", "-o", "plan.json"],
-        ["mix", "show", "plan.json", "--picture", "plan.svg"],
-        ["train", "run.yaml"],
-        ["report", "run", "-o", "report.html"],
-    ]
-    return steps
 
 
 @contextlib.contextmanager
@@ -156,6 +128,9 @@ def walk(out: str, choices: Choices) -> None:
     with contextlib.chdir(out):
         write_settings(choices)
         refuse_other_code()
+        if choices.mini:
+            with timed("texts", seconds):
+                write_texts(choices.records)
         for step in commands(choices):
             with timed(step[0], seconds):
                 run_step(step)
