@@ -87,6 +87,7 @@ class Client:
         self._budget = Budget(model.token_budget)
         self._lost_in_a_row = 0
         self._stopping = asyncio.Event()
+        self._slots = asyncio.Semaphore(model.concurrency)
         self._session: Any = None
         self.counters: Counter[str] = Counter()
         """Requests, retries by reason, tokens, answers from the cache."""
@@ -243,27 +244,28 @@ class Client:
         import aiohttp
 
         booked = question.tokens()
-        wait = max(self._requests.delay(1), self._tokens.delay(booked))
-        if wait:
-            await self._pause(wait)
-        if self._stopping.is_set():
-            raise Hitch("stopped", "the run ended before the request was sent")
-        self._budget.check()
-        self.counters["requests"] += 1
-        try:
-            async with self._session.post(
-                self._url, data=question.body(self._model, structured), allow_redirects=False
-            ) as response:
-                body = await response.content.read(MAX_BODY + 1)
-                while len(body) <= MAX_BODY and (more := await response.content.read(MAX_BODY + 1)):
-                    body += more
-                headers = {name.lower(): value for name, value in response.headers.items()}
-                status = response.status
-        except TimeoutError:
-            raise Hitch("timeout", f"no answer in {self._model.timeout:g} s") from None
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            detail = without_key(f"{type(error).__name__}: {error}", self._headers)
-            raise Hitch("connection", shorten(detail, 300)) from None
+        content = question.body(self._model, structured)
+        # A slot is free again as soon as the last byte is here: the next request goes before this answer is looked at.
+        async with self._slots:
+            wait = max(self._requests.delay(1), self._tokens.delay(booked))
+            if wait:
+                await self._pause(wait)
+            if self._stopping.is_set():
+                raise Hitch("stopped", "the run ended before the request was sent")
+            self._budget.check()
+            self.counters["requests"] += 1
+            try:
+                async with self._session.post(self._url, data=content, allow_redirects=False) as response:
+                    body = await response.content.read(MAX_BODY + 1)
+                    while len(body) <= MAX_BODY and (more := await response.content.read(MAX_BODY + 1)):
+                        body += more
+                    headers = {name.lower(): value for name, value in response.headers.items()}
+                    status = response.status
+            except TimeoutError:
+                raise Hitch("timeout", f"no answer in {self._model.timeout:g} s") from None
+            except (aiohttp.ClientError, OSError, ValueError) as error:
+                detail = without_key(f"{type(error).__name__}: {error}", self._headers)
+                raise Hitch("connection", shorten(detail, 300)) from None
         try:
             if len(body) > MAX_BODY:
                 raise Hitch("malformed response", f"more than {MAX_BODY:,} bytes")
@@ -282,7 +284,7 @@ class Client:
 async def ask_all(
     client: Client, questions: Iterable[tuple[str, Question]], concurrency: int
 ) -> AsyncIterator[tuple[str, Result]]:
-    """Yield each row's name and result as they come, with ``concurrency`` requests under way all the time.
+    """Yield each row's name and result as they come, with ``concurrency`` requests under way and as many rows ready to follow.
 
     Args:
       client: open.
@@ -297,7 +299,7 @@ async def ask_all(
     more = True
     try:
         while more or waiting:
-            while more and len(waiting) < concurrency:
+            while more and len(waiting) < 2 * concurrency:
                 row = next(rest, None)
                 if row is None:
                     more = False

@@ -145,11 +145,11 @@ def read_reply(status: int, headers: dict[str, str], body: bytes) -> Reply:
         if not isinstance(content, str) or not isinstance(finish, str):
             raise TypeError("content and finish_reason are no texts")
         usage = value.get("usage") or {}
-        counts = [int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens")]
+        read, written = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
         first = ((choice.get("logprobs") or {}).get("content") or [{}])[0].get("top_logprobs") or []
         words = tuple((str(one["token"]), min(0.0, float(one["logprob"]))) for one in first[: 2 * TOP])
         model, server = str(value.get("model", "")), str(value.get("system_fingerprint") or "")
-        return Reply(content, finish, model, server, *counts, words)
+        return Reply(content, finish, model, server, read, written, words)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise Hitch("malformed response", shorten(f"{type(error).__name__}: {error}; {text}", 300)) from None
 
