@@ -1,4 +1,4 @@
-"""datatrove's filter of repetition (Gopher's table A1), with the same verdicts in a third of its time.
+"""datatrove's filter of repetition (Gopher's table A1), with the same verdicts in somewhat less time.
 
 An n-gram is a slice of the joined words, not a join of a slice of them; and where all n-grams of a length are different, which is
 what most texts are like, none is looked at one by one.
