@@ -40,15 +40,26 @@ _LLAMA3_NAMED_SPECIALS = (
 )
 
 
+EMBEDDED = {"tootsie-16k": 16_384, "tootsie-4k": 4_096}
+"""Ids of the vocabularies that come with the package. The smaller is the first merges of the larger, with its special tokens."""
+
+
 def tootsie_16k(add_bos: bool | None, add_eos: bool | None) -> BytePairTokenizer:
-    """Return the embedded default: 16,384 ids, made by ``vocabularies/train_vocabulary.py``; no BOS.
+    """Return the embedded default; see :func:`embedded`."""
+    return embedded("tootsie-16k", add_bos, add_eos)
+
+
+def embedded(name: str, add_bos: bool | None, add_eos: bool | None) -> BytePairTokenizer:
+    """Return a vocabulary of :data:`EMBEDDED`, made by ``vocabularies/train_vocabulary.py``; no BOS.
+
+    Ranks are merged lowest first, so the first of them are a vocabulary in themselves.
 
     Raises:
       ArtefactError: the embedded file is damaged.
     """
-    name = "tootsie-16k"
-    description = json.loads((VOCABULARIES / f"{name}.json").read_bytes())
-    path = VOCABULARIES / f"{name}.tiktoken"
+    whole = "tootsie-16k"
+    description = json.loads((VOCABULARIES / f"{whole}.json").read_bytes())
+    path = VOCABULARIES / f"{whole}.tiktoken"
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != description["ranks_sha256"]:
         raise ArtefactError(
@@ -58,13 +69,16 @@ def tootsie_16k(add_bos: bool | None, add_eos: bool | None) -> BytePairTokenizer
         raise SpecError(
             "the vocabulary has no BOS", field="add_bos", value=add_bos, remedy="Leave the option out"
         )
+    left_out = EMBEDDED[whole] - EMBEDDED[name]
+    specials = {special: number - left_out for special, number in description["specials"].items()}
+    ranks = parse_ranks(content, str(path))
     return BytePairTokenizer(
         name,
         pattern=description["pattern"],
-        ranks=parse_ranks(content, str(path)),
-        specials=description["specials"],
+        ranks={token: rank for token, rank in ranks.items() if rank < len(ranks) - left_out},
+        specials=specials,
         bos_id=None,
-        eos_id=description["specials"][description["eos"]],
+        eos_id=specials[description["eos"]],
         add_bos=False,
         add_eos=add_eos is not False,
     )

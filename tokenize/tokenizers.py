@@ -2,6 +2,7 @@
 
 ===============================  ==========================================================================
 ``tootsie-16k``                  the embedded default: byte-level BPE, 16,384 ids
+``tootsie-4k``                   its first merges, 4,096 ids: for models small enough that the vocabulary is most of their work
 ``llama3``                       from the package ``llama-models`` (extra ``llama3``)
 ``llama3:PATH_OR_URL``           from a ``tokenizer.model``
 ``cl100k_base``, ``gpt2``, …     tiktoken's encodings, from its cache (``TIKTOKEN_CACHE_DIR``)
@@ -52,14 +53,14 @@ def _load(name: str, add_bos: bool | None, add_eos: bool | None) -> Tokenizer:
         from tootsie.tokenize.huggingface import HuggingFaceTokenizer
 
         return HuggingFaceTokenizer(name.removeprefix("huggingface:"), add_bos, add_eos)
-    if name == DEFAULT_TOKENIZER:
-        return encodings.tootsie_16k(add_bos, add_eos)
+    if name in encodings.EMBEDDED:
+        return encodings.embedded(name, add_bos, add_eos)
     if kind == "llama3":
         return encodings.llama3(location or None, add_bos, add_eos)
     known = encodings.tiktoken_names()
     if kind in known:
         return encodings.tiktoken_encoding(kind, location or None, add_bos, add_eos)
-    near = difflib.get_close_matches(name, [DEFAULT_TOKENIZER, "llama3", *known], n=1)
+    near = difflib.get_close_matches(name, [*encodings.EMBEDDED, "llama3", *known], n=1)
     raise SpecError(
         "no such tokenizer",
         field="tokenizer",

@@ -44,3 +44,15 @@ def test_tiktokens_loader_is_left_as_it_was() -> None:
     with pytest.raises(InputError):
         encodings.tiktoken_encoding("gpt2", str(encodings.VOCABULARIES / "tootsie-16k.tiktoken"), None, None)
     assert tiktoken.load.read_file is before
+
+
+def test_the_small_vocabulary_is_the_beginning_of_the_large_one() -> None:
+    small, large = encodings.embedded("tootsie-4k", None, None), encodings.tootsie_16k(None, None)
+    assert (small.identity.vocabulary_size, large.identity.vocabulary_size) == (4096, 16_384)
+    assert (small.identity.eos_id, small.identity.add_eos, small.identity.bos_id) == (4095, True, None)
+    text = "Every vector space has a basis; naïveté, 42 × 🙂\n\n```python\nprint(1)\n```"
+    ids = small.encode(text)
+    assert small.decode(ids) == text
+    assert max(ids) < 4088
+    assert [large.decode([number]) for number in ids] == [small.decode([number]) for number in ids]
+    assert len(ids) > len(large.encode(text))

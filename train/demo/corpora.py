@@ -11,7 +11,6 @@ from tootsie.datasets.errors import InputError
 CORPORA = ("arxiv", "wikipedia", "stackexchange")
 HELD_OUT = 0.08
 """Fraction of each corpus held out, by a hash of the document id."""
-TOKENIZER = "tootsie-16k"
 
 SAMPLE = Path(importlib.import_module("tootsie.datasets.command_line").__file__ or "").parent / "sample"
 
@@ -36,10 +35,10 @@ def curate_commands(records: int | None) -> list[list[str]]:
     return [["curate", corpus, *dumps(corpus), f"documents/{corpus}", *limit] for corpus in CORPORA]
 
 
-def tokenize_commands(sources: Iterable[tuple[str, str]]) -> list[list[str]]:
+def tokenize_commands(sources: Iterable[tuple[str, str]], tokenizer: str) -> list[list[str]]:
     """Return the commands that make caches of documents, given as (name, where they lie)."""
     return [
-        ["tokenize", "build", where, f"tokens/{name}", "--tokenizer", TOKENIZER, "--validation-fraction"]
+        ["tokenize", "build", where, f"tokens/{name}", "--tokenizer", tokenizer, "--validation-fraction"]
         + [str(HELD_OUT)]
         for name, where in sources
     ]

@@ -9,6 +9,8 @@ from tootsie.train.demo.corpora import CORPORA, curate_commands, tokenize_comman
 from tootsie.train.demo.package_texts import TEXTS, text_file
 
 RUN_SEED = 8
+TOKENIZER = "tootsie-4k"
+"""The vocabulary is most of the work of a small model."""
 QUICK_DOCUMENTS = 60
 """Documents of each corpus that ``--quick`` reads: with fewer, a hash may hold none out."""
 QUICK_DIVISOR = 11
@@ -21,7 +23,7 @@ RUN_FILE = """\
 # The Marin 8B run in miniature: what is trained on plan.json. Start or resume: tootsie train run.yaml
 plan: plan.json
 out: run
-architecture: {{preset: tootsie-demo, model_size: 64, layers: 2, heads: 2, mlp_size: 192}}
+architecture: {{preset: tootsie-demo, vocabulary_size: 4096, model_size: 64, layers: 2, heads: 2, mlp_size: 192}}
 seed: {seed}
 evaluation:
   sets:                           # measured in the middle of each short cycle and where it ends
@@ -75,7 +77,7 @@ def commands(records: int | None) -> list[list[str]]:
     texts = [(name, text_file(name)) for name in TEXTS]
     return [
         *curate_commands(records),
-        *tokenize_commands([*texts, *((corpus, f"documents/{corpus}") for corpus in CORPORA)]),
+        *tokenize_commands([*texts, *((corpus, f"documents/{corpus}") for corpus in CORPORA)], TOKENIZER),
         ["mix", "compile", "spec.yaml", "-o", "plan.json"],
         ["mix", "show", "plan.json", "--picture", "plan.svg"],
         ["train", "run.yaml"],

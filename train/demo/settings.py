@@ -92,7 +92,7 @@ def commands(choices: Choices) -> list[list[str]]:
         return miniature.commands(choices.records)
     return [
         *curate_commands(choices.records),
-        *tokenize_commands((corpus, f"documents/{corpus}") for corpus in CORPORA),
+        *tokenize_commands(((corpus, f"documents/{corpus}") for corpus in CORPORA), "tootsie-16k"),
         ["mix", "compile", "spec.yaml", "-o", "plan.json"],
         ["mix", "show", "plan.json", "--picture", "plan.svg"],
         ["train", "run.yaml"],
