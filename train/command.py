@@ -91,6 +91,7 @@ def sample_command(
 app.command("import")(exchange_command.import_command)
 app.command("export")(exchange_command.export_command)
 app.command("anneal")(exchange_command.anneal_command)
+app.command("lm-eval")(exchange_command.lm_eval_command)
 app.add_typer(state_command.app, name="state")
 app.command("pin")(state_command.pin_command)
 app.command("unpin")(state_command.unpin_command)

@@ -87,3 +87,38 @@ def anneal_command(
     with sole_writer(spec.out), leaving_at_once():
         anneal(spec, spec_file, typer.echo)
     typer.echo(storage.read_bytes(storage.join(spec.out, "effects.md")).decode())
+
+
+def lm_eval_command(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run file, or the folder of a run.")],
+    task: Annotated[list[str], typer.Option(help="Name of a task; give it once or more.")],
+    include: Annotated[list[str] | None, typer.Option(help="Folder with tasks of your own.")] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", help="JSON file to write as well.")] = None,
+    step: Annotated[int | None, typer.Option(help="Checkpoint; the newest by default.")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="hot or ema; ema by default where there is one.")
+    ] = None,
+    tokenizer: Annotated[str | None, typer.Option(help="Where to load it, if not by its name.")] = None,
+    max_length: Annotated[
+        int | None, typer.Option(min=2, help="Longest row in tokens; by default that of training.")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows at once.")] = 8,
+    shots: Annotated[int | None, typer.Option(min=0, help="Examples in front of each question.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many questions of each task.")] = None,
+) -> None:
+    """Run tasks of lm-evaluation-harness (extra lm-eval) over a checkpoint."""
+    import json
+
+    from tootsie.datasets import storage
+    from tootsie.train.lm_eval_adapter import evaluate, open_scorer
+    from tootsie.train.weights import run_folder, weight_kind
+
+    scorer = open_scorer(run_folder(run), step, weight_kind(weights), tokenizer, max_length, batch_size)
+    found = evaluate(scorer, task, include or (), shots, limit)
+    for name, figures in found["results"].items():
+        for metric, value in figures.items():
+            if isinstance(value, float):
+                typer.echo(f"{name}  {metric}  {value:.4f}")
+    typer.echo(f"contexts that lost their beginning: {found['truncated_contexts']:,}")
+    if output is not None:
+        storage.write_bytes(output, (json.dumps(found, indent=1, default=str) + "\n").encode())
