@@ -56,6 +56,10 @@ class Question:
     form: AnswerForm
     max_tokens: int
     seed: int
+    temperature: float | None = None
+    """In the place of the model's."""
+    frequency_penalty: float = 0.0
+    """Against repetition."""
     likelihood: bool = False
     """Whether it is not the answer that is wanted but how probable each first word of it is."""
 
@@ -75,7 +79,8 @@ class Question:
     def sampling(self, model: ModelSpec) -> dict[str, Any]:
         """Return the settings of the sampling."""
         return {
-            "temperature": model.temperature,
+            **({"frequency_penalty": self.frequency_penalty} if self.frequency_penalty else {}),
+            "temperature": model.temperature if self.temperature is None else self.temperature,
             "top_p": model.top_p,
             "seed": self.seed,
             "max_tokens": self.max_tokens,

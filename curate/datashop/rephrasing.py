@@ -48,7 +48,14 @@ class AskRephrase:
         style = Style(row.metadata["style"])
         form = rephrase_form(style, self.settings)
         messages = prompts.rephrase(row.text, style, self.settings.items, form)
-        return Question(messages, form, self.settings.max_tokens, self.seed)
+        return Question(
+            messages,
+            form,
+            self.settings.max_tokens,
+            self.seed,
+            self.settings.temperature,
+            self.settings.frequency_penalty,
+        )
 
 
 def filtered(run: Run) -> Iterator[tuple[str, Document]]:

@@ -16,6 +16,8 @@ PICTURES = ("precision-recall.png", "calibration.png", "scores.png")
 CUTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Probabilities at which precision and recall are told."""
 BINS = 10
+LEAST_IN_BIN = 10
+"""Rows of a bin, about, where there are enough for two."""
 Array = Any
 
 
@@ -55,11 +57,12 @@ def measure(truth: Array, found: Array) -> dict[str, Any]:
 
 
 def bins(found: Array) -> list[Array]:
-    """Return the rows of each of ten bins with about equally many, by probability; equal probabilities are not divided."""
+    """Return the rows of at most ten bins with about equally many each, by probability; equal probabilities stay together."""
     order = np.argsort(found, kind="stable")
     cuts = [0]
-    for number in range(1, BINS):
-        place = number * len(order) // BINS
+    count = min(BINS, max(2, len(order) // LEAST_IN_BIN))
+    for number in range(1, count):
+        place = number * len(order) // count
         while 0 < place < len(order) and found[order[place]] == found[order[place - 1]]:
             place += 1
         cuts.append(max(place, cuts[-1]))
@@ -146,7 +149,13 @@ def _pictures(truth: Array, found: Array) -> list[bytes]:
         elif kind == 1:
             groups = bins(found)
             axes.plot([0, 1], [0, 1], color="0.6", linestyle="--", label="perfect")
-            axes.plot([found[i].mean() for i in groups], [truth[i].mean() for i in groups], "o-", color="C0")
+            axes.plot(
+                [found[i].mean() for i in groups],
+                [truth[i].mean() for i in groups],
+                "o-",
+                color="C0",
+                clip_on=False,
+            )
             axes.set(
                 xlabel="predicted probability",
                 ylabel="share wanted",

@@ -165,6 +165,10 @@ class Rephrase(_Part):
     items: int = Field(default=3, ge=1, le=20)
     """Questions of a passage that are asked for, at most."""
     max_tokens: int = Field(default=700, ge=16)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """In the place of the model's; absent: the model's."""
+    frequency_penalty: float = Field(default=0.0, ge=-2, le=2)
+    """Against repetition, into which small models fall."""
 
 
 class Checks(_Part):

@@ -27,7 +27,7 @@ SPEC = {
             "description": "Texts that explain a fact, a law or a proof of natural science or mathematics.",
         }
     ],
-    "model": {"concurrency": 2, "temperature": 0.0, "timeout": 600, "reasks": 1},
+    "model": {"concurrency": 2, "temperature": 0.0, "timeout": 600, "reasks": 0},
     "annotate": {"sample": 120, "rubric": "likelihood", "excerpt_characters": 700},
     "scorer": {"positive_share": 0.35},
     "filter": {"keep": 0.08},
@@ -35,8 +35,10 @@ SPEC = {
         "styles": ["qa"],
         "passage_characters": 900,
         "passages": 1,
-        "items": 2,
-        "max_tokens": 220,
+        "items": 1,
+        "max_tokens": 120,
+        "temperature": 0.3,
+        "frequency_penalty": 0.6,
     },
     "max_failures": 0.5,  # so small a model often does not come to an end
 }

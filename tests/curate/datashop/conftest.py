@@ -392,3 +392,9 @@ def write_spec(tmp_path: Path) -> Callable[..., str]:
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def hostile_prose() -> Callable[[int], str]:
+    """Sentences of science for every third number, of the web for the others."""
+    return lambda number: prose(WEB if number % 3 else SCIENCE, number)
