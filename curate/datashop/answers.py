@@ -126,6 +126,18 @@ def _list(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
     return {"type": "array", "items": items, "minItems": least, "maxItems": most}
 
 
+def with_lengths(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema of ours with the condition that no text is empty."""
+    found = dict(schema)
+    if found.get("type") == "string" and "enum" not in found:
+        found["minLength"] = 1
+    if "properties" in found:
+        found["properties"] = {name: with_lengths(part) for name, part in found["properties"].items()}
+    if "items" in found:
+        found["items"] = with_lengths(found["items"])
+    return found
+
+
 DESCRIPTION = AnswerForm("description", _object(description=_TEXT), '{"description": "…"}')
 
 

@@ -7,13 +7,17 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from tootsie.curate.datashop.answers import AnswerForm
+from tootsie.curate.datashop.answers import AnswerForm, with_lengths
 from tootsie.curate.datashop.prompts import Messages, prompt_sha256
 from tootsie.curate.datashop.spec import ModelSpec, Structured
 from tootsie.datasets.errors import SpecError, shorten
 from tootsie.datasets.provenance import fingerprint
 
-DOWNGRADE = {Structured.JSON_SCHEMA: Structured.JSON_OBJECT, Structured.JSON_OBJECT: Structured.PROMPT}
+DOWNGRADE = {
+    Structured.LENGTHS: Structured.JSON_SCHEMA,
+    Structured.JSON_SCHEMA: Structured.JSON_OBJECT,
+    Structured.JSON_OBJECT: Structured.PROMPT,
+}
 """What is tried where a server refuses a ``response_format``."""
 RETRIED = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 """Statuses that may pass."""
@@ -96,8 +100,9 @@ class Question:
         }
         if self.likelihood:
             content |= {"logprobs": True, "top_logprobs": TOP}
-        elif structured is Structured.JSON_SCHEMA:
-            schema = {"name": self.form.name, "schema": self.form.schema, "strict": True}
+        elif structured in (Structured.LENGTHS, Structured.JSON_SCHEMA):
+            inner = with_lengths(self.form.schema) if structured is Structured.LENGTHS else self.form.schema
+            schema = {"name": self.form.name, "schema": inner, "strict": True}
             content["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif structured is Structured.JSON_OBJECT:
             content["response_format"] = {"type": "json_object"}

@@ -48,6 +48,9 @@ class Style(enum.StrEnum):
 class Structured(enum.StrEnum):
     """How the server is told what form an answer has."""
 
+    LENGTHS = "json_schema_lengths"
+    """``response_format`` with a JSON schema that allows no empty text, as llama.cpp and vLLM can; where the server refuses that,
+    the next."""
     JSON_SCHEMA = "json_schema"
     """``response_format`` with a JSON schema; where the server refuses that, the next."""
     JSON_OBJECT = "json_object"
@@ -104,7 +107,7 @@ class ModelSpec(_Part):
     top_p: float = Field(default=1.0, gt=0, le=1)
     seed: int = 0
     """Of the sampling, where the server heeds one."""
-    structured: Structured = Structured.JSON_SCHEMA
+    structured: Structured = Structured.LENGTHS
 
 
 class Annotation(_Part):

@@ -37,10 +37,10 @@ SPEC = {
         "passages": 1,
         "items": 1,
         "max_tokens": 120,
-        "temperature": 0.3,
+        "temperature": 0.4,
         "frequency_penalty": 0.6,
     },
-    "max_failures": 0.5,  # so small a model often does not come to an end
+    "max_failures": 0.9,  # so small a model often does not come to an end
 }
 
 

@@ -16,7 +16,7 @@ from tootsie.curate.datashop.client import Answered, Client, Failed, ask_all
 from tootsie.curate.datashop.endpoint import Hitch, Question, Refusal, read_reply
 from tootsie.curate.datashop.pacing import Pace
 from tootsie.curate.datashop.response_cache import ResponseCache
-from tootsie.curate.datashop.spec import ModelSpec, Subject
+from tootsie.curate.datashop.spec import ModelSpec, Structured, Subject
 from tootsie.datasets.errors import SpecError
 
 KEY = "sk-very-secret-0123456789"
@@ -137,7 +137,10 @@ def test_what_an_answer_depends_on_is_what_it_is_filed_under() -> None:
 
 
 def test_requests_carry_the_schema(oracle: Any, tmp_path: Path) -> None:
-    ask(ModelSpec(url=oracle.url), tmp_path, 1)
+    ask(ModelSpec(url=oracle.url, structured=Structured.JSON_SCHEMA), tmp_path, 1)
     sent = oracle.seen[0]["response_format"]["json_schema"]
     assert sent["strict"] is True
     assert json.loads(json.dumps(DESCRIPTION.schema)) == sent["schema"]
+    ask(ModelSpec(url=oracle.url, seed=1), tmp_path / "other", 1)
+    strict = oracle.seen[-1]["response_format"]["json_schema"]["schema"]
+    assert strict["properties"]["description"] == {"type": "string", "minLength": 1}
