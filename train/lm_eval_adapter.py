@@ -37,7 +37,8 @@ class TootsieLM(LM):
 
     def loglikelihood(self, requests: list[Any]) -> list[tuple[float, bool]]:
         """Return log-likelihood and whether it is the greedy choice, of each (context, continuation)."""
-        return [tuple(found) for found in self.scorer.continuations([request.args for request in requests])]
+        found = self.scorer.continuations([request.args for request in requests])
+        return [(likelihood.nats, likelihood.greedy) for likelihood in found]
 
     def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
         """Return the log-likelihood of each whole text."""
