@@ -14,7 +14,9 @@ from tootsie.curate.datashop.run import Run, Stage
 from tootsie.curate.datashop.scoring import begin_cleaning
 from tootsie.curate.datashop.spec import Checks, Style
 from tootsie.curate.document_inputs import find_corpora
+from tootsie.datasets import storage
 from tootsie.datasets.document import Document
+from tootsie.datasets.errors import InputError
 
 _PROVENANCE = (
     "model",
@@ -84,6 +86,13 @@ def check(run: Run) -> dict[str, Any]:
     )
     begin_cleaning(cleaning)
     manifest = cleaning_run.write_documents(cleaning, JudgeAnswer(run.spec.check), run.options, 0.0)[0]
+    if not manifest.documents:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in manifest.accounting.dropped.items())
+        raise InputError(
+            f"none of the {manifest.accounting.read:,} rows has an item that holds: {reasons}",
+            file=storage.join(folder, "rejects"),
+            remedy="Look at the rejects there; ask a better model, keep more documents, or loosen 'check'",
+        )
     books = {"accounting": manifest.accounting.model_dump(), "counters": manifest.counters}
     cleaning_run.finish_run(cleaning, {"run": cleaning.identity, **books})
     return books

@@ -283,3 +283,14 @@ def test_texts_and_answers_that_give_orders_reach_nothing(
     assert not [document for document in made if "<|" in document.text or "passwd" in document.text]
     dropped = json.loads((tmp_path / "out/stages/check.json").read_text())["books"]["counters"]
     assert dropped["item left out: template marker or control character"] > 0
+
+
+def test_a_dataset_without_a_document_is_an_error(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(60)
+    spec = write_spec(path, oracle.url, annotate={"sample": 60}, check={"min_answer_characters": 1000})
+    with pytest.raises(
+        UserError, match="none of the 12 rows has an item that holds: check: length of the answer 12"
+    ):
+        pipeline.do(make(spec, tmp_path / "out"))
