@@ -25,7 +25,7 @@ with torch.no_grad():
     logits = model(torch.tensor(ids)).logits
 numpy.savez(out, input_ids=numpy.array(ids), logits=logits.numpy())
 """
-CHARACTERS = 20_000
+CHARACTERS = 4_000
 """Of each document; of ten documents."""
 
 
