@@ -8,7 +8,7 @@ RUN := PYTHONPATH= $(BIN)/python
 .PHONY: help setup setup-dev demo datashop-demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize bench-train bench-clean check-demo tootsie-mini kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange lm-eval smollm2 clean
 
 help:  ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
 $(VENV)/.installed: constraints.txt pyproject.toml setup.py
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
