@@ -30,10 +30,12 @@ from tootsie.train.architecture import Architecture
 from tootsie.train.model import Execution, LayerLoop, build
 from tootsie.train.step import make_init, state_shapes
 
-SETTLED = 100
-"""Step from which minima are looked for: before, the loss falls too steeply to have any."""
-MINIMA = 0.8
+SETTLED = 200
+"""Step from which minima are looked for: before, cycles are short and the loss falls steeply."""
+MINIMA = 0.75
 """Share of the cycles after that which must end in a minimum."""
+CERTAIN = 3
+"""Standard errors that the mean dip must be above zero."""
 MEMORIES = 4
 """Time constants of the average after which its lead is looked at."""
 STEADY = 1.5
@@ -113,19 +115,31 @@ def cycle_ends(plan: Plan) -> list[int]:
 
 
 def minima(plan: Plan, hot: dict[int, float]) -> list[str]:
-    """Count the cycles that end in a minimum of the held-out loss, beside the evaluations before and after."""
-    steps, dips, rises = sorted(hot), [], []
-    ends = [step for step in cycle_ends(plan) if step > SETTLED and step in hot]
-    for step in ends:
+    """Look for a minimum of the held-out loss where each cycle of the last kind ends.
+
+    A dip is how far the loss lies below the mean of the evaluations before and after, so that a steady fall has none. The same in the
+    middle of each cycle, where the rate is at its height all along, is what a bent curve and noise make of it.
+    """
+    steps = sorted(hot)
+
+    def dip(step: int) -> float:
         at = steps.index(step)
-        dips.append(hot[steps[at - 1]] - hot[step])
-        rises.append(hot[steps[at + 1]] - hot[step])
-    found = sum(dip > 0 and rise > 0 for dip, rise in zip(dips, rises, strict=True))
+        return (hot[steps[at - 1]] + hot[steps[at + 1]]) / 2 - hot[step]
+
+    ends = [step for step in cycle_ends(plan) if step > SETTLED]
+    length = ends[1] - ends[0]
+    at_ends = [dip(step) for step in ends]
+    between = [dip(step - length // 2) for step in ends]
+    mean, control = statistics.fmean(at_ends), statistics.fmean(between)
+    error = statistics.stdev(at_ends) / len(ends) ** 0.5
+    found = sum(one > 0 for one in at_ends)
     print(
-        f"{found} of {len(ends)} cycles after step {SETTLED} end in a minimum of the held-out loss: "
-        f"{statistics.fmean(dips):.4f} below the evaluation before, {statistics.fmean(rises):.4f} below the one after"
+        f"{found} of {len(ends)} cycles after step {SETTLED} end in a dip of the held-out loss, "
+        f"{mean:.4f} ± {error:.4f} on average; {control:.4f} in the middle of cycles"
     )
-    return [] if found >= MINIMA * len(ends) else ["too few cycles end in a minimum"]
+    if found < MINIMA * len(ends) or mean <= CERTAIN * error or control >= mean / 2:
+        return ["the cycles do not end in minima"]
+    return []
 
 
 def averaged(plan: Plan, hot: dict[int, float], ema: dict[int, float]) -> list[str]:

@@ -130,13 +130,15 @@ def test_a_quick_one_goes_through_every_phase_as_planned(tmp_path: Path, check_m
 
 def test_minima_are_counted_where_cycles_end(check_mini: ModuleType) -> None:
     plan = SimpleNamespace(
-        phases=[SimpleNamespace(end_step=300)], learning_rate=lambda step: 1.0 if step % 20 < 15 else 0.1
+        phases=[SimpleNamespace(end_step=600)], learning_rate=lambda step: 1.0 if step % 20 < 15 else 0.1
     )
-    assert check_mini.cycle_ends(plan) == list(range(20, 300, 20))
-    steps = range(0, 305, 5)
-    assert check_mini.minima(plan, {step: 5 - step / 300 - (step % 20 == 0) for step in steps}) == []
-    falling = {step: 5 - step / 300 for step in steps}
-    assert check_mini.minima(plan, falling) == ["too few cycles end in a minimum"]
+    assert check_mini.cycle_ends(plan) == list(range(20, 600, 20))
+    rough = {step: 5 - step / 600 + step % 7 / 1000 for step in range(0, 605, 5)}
+    dipping = {step: loss - 0.05 * (step % 20 == 0) for step, loss in rough.items()}
+    assert check_mini.minima(plan, dipping) == []
+    assert check_mini.minima(plan, rough) == ["the cycles do not end in minima"]
+    bent = {step: (step - 600) ** 2 / 1e5 for step in rough}
+    assert check_mini.minima(plan, bent) == ["the cycles do not end in minima"]
 
 
 def test_the_average_must_lead_and_lead_steadily(check_mini: ModuleType) -> None:
