@@ -72,6 +72,8 @@ class CheckpointRecord(BaseModel):
     """Whether the state holds averaged weights; ``None`` in records of before: where any phase keeps an average."""
     lineage: tuple[dict[str, Any], ...] = ()
     """Where the state comes from, in order: plans followed, branches taken, operations; see :mod:`tootsie.train.lineage`."""
+    spike_window: tuple[tuple[float, float], ...] = ()
+    """Loss and gradient norm of the last steps, where spikes are skipped; see :mod:`tootsie.train.spikes`."""
     files: dict[str, FileDigest] = {}
     """Every file below the checkpoint, by relative path; filled in by :func:`save`."""
     hash: str = ""

@@ -32,11 +32,12 @@ from tootsie.train.inputs import Inputs, bos_of
 from tootsie.train.metrics import Recorder
 from tootsie.train.model import build
 from tootsie.train.norms import group_names, named_norms
-from tootsie.train.optimizer import StepSettings
+from tootsie.train.optimizer import Guard, StepSettings
 from tootsie.train.pins import pin
 from tootsie.train.resolved import binding_of, resolve_config
 from tootsie.train.run_file import RunFile
 from tootsie.train.sharding import place_whole
+from tootsie.train.spikes import SpikeWindow
 from tootsie.train.step import Rows, TrainingState, make_init, make_update, state_shapes
 
 
@@ -93,7 +94,8 @@ def train(
     model, whole = build(architecture, computation.execution), build(architecture, computation.whole)
     average = any(phase.settings.ema_beta is not None for phase in plan.phases)
     init = make_init(whole, average, mesh)
-    update = make_update(model, bos_of(plan.cache_tokenizer), split)
+    guard = Guard(run.spikes.skip_sigmas is not None, run.spikes.update_clip is not None)
+    update = make_update(model, bos_of(plan.cache_tokenizer), split, guard)
     evaluate = make_evaluate(model, run.evaluation.batch_size, split)
     shapes = state_shapes(init, mesh)
     generate = make_generate(whole, run.samples.length.amount, run.samples.temperature)
@@ -120,6 +122,7 @@ def train(
         checkpoint.remove_replaced(folder, found.step)
         tell(f"resuming after step {found.step:,} of {plan.total_steps:,}")
     first = 0 if start.record is None else start.record.step
+    window = SpikeWindow(run.spikes, () if start.record is None else start.record.spike_window)
     recorder = Recorder(run.out, {} if found is None else found.lines, first, run.wandb)
     checkpoint.remove_unfinished(folder)  # nothing is deleted before all is known to fit
     config["lineage"] = list(start.lineage)
@@ -209,6 +212,7 @@ def train(
             temporary=is_temporary,
             averaged=state.ema is not None,
             lineage=start.lineage,
+            spike_window=window.record(),
         )
         writer.write(state, fields)
 
@@ -228,9 +232,13 @@ def train(
     for step, batch in enumerate(sampler.batches(first, stop), first):
         began = time.perf_counter()
         phase = plan.phase_of_step(step)
-        settings = settings_of(plan, step)
+        settings = window.limit(settings_of(plan, step))
         rows = place_whole(mesh, Rows(batch.tokens, batch.segment_ids, batch.loss_mask))
         state, metrics = update(state, rows, settings)
+        if guard.skips:
+            window.observe(float(metrics.loss), float(metrics.grad_norm))
+            if metrics.skipped:
+                tell(f"step {step + 1:,}: a spike, update skipped; loss {float(metrics.loss):.4f}")
         before, now = now, progress_at(plan, step + 1)
         consumed += np.bincount(batch.dataset, minlength=len(names))
         ends_phase, ends_stretch = now.steps == phase.end_step, now.steps in plan.boundaries
@@ -258,6 +266,8 @@ def train(
             entry |= {"learning_rate": rate_used, "batch_size": phase.batch_size}
             entry |= {name: figures[name] for name in ("grad_norm", "param_norm")}
             entry |= {"tokens_scored": int(metrics.scored), "ema_beta": phase.settings.ema_beta}
+            if guard.skips:
+                entry["skipped"] = bool(metrics.skipped)
             record("train", {**where, **entry, "consumed": counts(consumed)})
         if _due(run.watch.norms_every, before, now):
             record("norms", {**where, "learning_rate": rate_used, **named_norms(metrics.norms, groups)})

@@ -17,6 +17,7 @@ from tootsie.train.architecture import PRESETS, Architecture
 from tootsie.train.cadence import Duration, DurationField, TokensField, Unit
 from tootsie.train.device_settings import DeviceSettings
 from tootsie.train.evaluation_sets import EvaluationSetField
+from tootsie.train.spikes import SpikeSettings
 from tootsie.train.trackers import WandbSettings
 from tootsie.train.watch_settings import WatchSettings
 
@@ -121,6 +122,8 @@ class RunFile(_Section):
     """Sample text."""
     watch: WatchSettings = WatchSettings()
     """Norms by layer, and alarms."""
+    spikes: SpikeSettings = SpikeSettings()
+    """What is done about a step that is far out of line; nothing unless asked for."""
     wandb: WandbSettings | None = None
     """Weights & Biases, where the records are to be shown there too."""
     metrics_every: DurationField = Duration(1, Unit.STEPS)

@@ -25,7 +25,7 @@ from tootsie.train.ema import update_ema
 from tootsie.train.loss import BLOCK, TokenSums, cross_entropy, scored_targets
 from tootsie.train.mesh import ROW_AXES, MeshShape
 from tootsie.train.norms import step_norms
-from tootsie.train.optimizer import StepSettings, adamw, global_norm
+from tootsie.train.optimizer import UNGUARDED, Guard, StepSettings, adamw, global_norm
 from tootsie.train.sharding import ROWS, check_batch, partition_tree, shape_of, shardings
 
 
@@ -53,6 +53,7 @@ class StepMetrics(NamedTuple):
     grad_norm: jax.Array  # Global norm before clipping.
     param_norm: jax.Array  # Global norm of the weights after the update.
     scored: jax.Array  # Scored tokens.
+    skipped: jax.Array  # 1 where the update was left out because of a spike.
     norms: jax.Array  # [K, G]: norms by kind and group, see :mod:`tootsie.train.norms`.
 
 
@@ -112,7 +113,7 @@ def state_shapes(init: Callable[[jax.Array], TrainingState], mesh: Mesh | None =
 
 
 def make_update(
-    model: hk.Transformed, bos_id: int | None, split: Split = ONE_DEVICE
+    model: hk.Transformed, bos_id: int | None, split: Split = ONE_DEVICE, guard: Guard = UNGUARDED
 ) -> Callable[[TrainingState, Rows, StepSettings], tuple[TrainingState, StepMetrics]]:
     """Return the compiled step. It is compiled again only for another batch shape; the old state is donated.
 
@@ -120,23 +121,30 @@ def make_update(
       model: built with ``split.layout``.
       bos_id: the token that begins every document and is not scored, or ``None``.
       split: devices and accumulation. The loss is the sum over all scored tokens ÷ their number, however split.
+      guard: what is done about spikes.
     """
 
     def update(state: TrainingState, rows: Rows, settings: StepSettings) -> tuple[TrainingState, StepMetrics]:
         gradients, sums, count = gradient(state.params, rows, settings.z_loss)
-        updates, opt_state = adamw(settings).update(gradients, state.opt_state, state.params)
+        updates, opt_state = adamw(settings, guard).update(gradients, state.opt_state, state.params)
         params = optax.apply_updates(state.params, updates)
         ema = None if state.ema is None else update_ema(state.ema, params, settings.ema_beta)
         per_token = 1 / jnp.maximum(count, 1)
+        new, skipped = TrainingState(params, opt_state, ema), jnp.float32(0)
+        if guard.skips:
+            spike = sums.nll * per_token > settings.loss_limit
+            spike |= global_norm(gradients) > settings.grad_norm_limit
+            new = jax.tree.map(lambda old, changed: jnp.where(spike, old, changed), state, new)
+            skipped = spike.astype(jnp.float32)
         metrics = StepMetrics(
             loss=sums.nll * per_token,
             z_loss=settings.z_loss * sums.z * per_token,
             grad_norm=global_norm(gradients),
-            param_norm=global_norm(params),
+            param_norm=global_norm(new.params),
             scored=count,
+            skipped=skipped,
             norms=step_norms(gradients, params, updates, opt_state),
         )
-        new = TrainingState(params, opt_state, ema)
         return (new if split.mesh is None else _keep_split(new, split.mesh)), metrics
 
     gradient = make_gradient(model, bos_id, split)
