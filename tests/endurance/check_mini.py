@@ -13,6 +13,7 @@ loss. Prints the figures and exits with 1 where a claim fails.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 import sys
@@ -33,9 +34,9 @@ from tootsie.train.step import make_init, state_shapes
 SETTLED = 200
 """Step from which minima are looked for: before, cycles are short and the loss falls steeply."""
 MINIMA = 0.75
-"""Share of the cycles after that which must end in a minimum."""
+"""Share of the cycles after that which must lie above the line between the minima."""
 CERTAIN = 3
-"""Standard errors that the mean dip must be above zero."""
+"""Standard errors that the mean must be above zero."""
 MEMORIES = 4
 """Time constants of the average after which its lead is looked at."""
 STEADY = 1.5
@@ -117,29 +118,24 @@ def cycle_ends(plan: Plan) -> list[int]:
 def minima(plan: Plan, hot: dict[int, float]) -> list[str]:
     """Look for a minimum of the held-out loss where each cycle of the last kind ends.
 
-    A dip is how far the loss lies below the mean of the evaluations before and after, so that a steady fall has none. The same in the
-    middle of each cycle, where the rate is at its height all along, is what a bent curve and noise make of it.
+    The lift of a cycle is how far the evaluations within it lie above the straight line between those at its two ends, on average. A
+    steady fall has none, and a curve that falls ever more slowly a negative one, so that only minima at the ends lift.
     """
-    steps = sorted(hot)
-
-    def dip(step: int) -> float:
-        at = steps.index(step)
-        return (hot[steps[at - 1]] + hot[steps[at + 1]]) / 2 - hot[step]
-
-    ends = [step for step in cycle_ends(plan) if step > SETTLED]
-    length = ends[1] - ends[0]
-    at_ends = [dip(step) for step in ends]
-    between = [dip(step - length // 2) for step in ends]
-    mean, control = statistics.fmean(at_ends), statistics.fmean(between)
-    error = statistics.stdev(at_ends) / len(ends) ** 0.5
-    found = sum(one > 0 for one in at_ends)
+    ends = [step for step in [*cycle_ends(plan), plan.phases[0].end_step] if step >= SETTLED]
+    lifts = []
+    for begin, end in itertools.pairwise(ends):
+        slope = (hot[end] - hot[begin]) / (end - begin)
+        within = [step for step in hot if begin < step < end]
+        lifts.append(statistics.fmean(hot[step] - hot[begin] - slope * (step - begin) for step in within))
+    mean, error = statistics.fmean(lifts), statistics.stdev(lifts) / len(lifts) ** 0.5
+    found = sum(lift > 0 for lift in lifts)
     print(
-        f"{found} of {len(ends)} cycles after step {SETTLED} end in a dip of the held-out loss, "
-        f"{mean:.4f} ± {error:.4f} on average; {control:.4f} in the middle of cycles"
+        f"in {found} of {len(lifts)} cycles after step {SETTLED} the held-out loss lies above the line between the minima at "
+        f"the ends, by {mean:.4f} ± {error:.4f} on average"
     )
-    if found < MINIMA * len(ends) or mean <= CERTAIN * error or control >= mean / 2:
-        return ["the cycles do not end in minima"]
-    return []
+    return (
+        [] if found >= MINIMA * len(lifts) and mean > CERTAIN * error else ["the cycles do not end in minima"]
+    )
 
 
 def averaged(plan: Plan, hot: dict[int, float], ema: dict[int, float]) -> list[str]:
