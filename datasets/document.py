@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tootsie.datasets.errors import InputError, shorten
 
-
 CLUSTER = "duplicate_cluster"
 """Field of ``metadata``: near-duplicates have the same value, and belong on the same side of a split."""
 

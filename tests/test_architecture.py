@@ -123,7 +123,19 @@ IMPORT_NAMES = {
     "pyyaml": "yaml",
     "apache-beam": "apache_beam",
 }
-OPTIONAL = {"lm_eval", "wandb", "aiohttp", "xllamacpp", "gguf", "gigatoken", "tokenizers", "py3langid", "huggingface_hub", "spacy", "tldextract"}
+OPTIONAL = {
+    "lm_eval",
+    "wandb",
+    "aiohttp",
+    "xllamacpp",
+    "gguf",
+    "gigatoken",
+    "tokenizers",
+    "py3langid",
+    "huggingface_hub",
+    "spacy",
+    "tldextract",
+}
 """Imported inside functions, with an error that names the extra."""
 
 

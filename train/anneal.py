@@ -68,7 +68,8 @@ def compile_plans(spec: AnnealSpec, file: str) -> dict[tuple[str, int], Plan]:
     """Compile the plan of each arm and seed, as ``tootsie mix compile`` does.
 
     Raises:
-      SpecError: a spec does not compile (it has said so); or it continues another plan, with several seeds, or not like the control.
+      SpecError: a spec does not compile (it has said so); or it continues another plan, with several seeds, or not like
+        the control.
     """
     command = typer.main.get_command(importlib.import_module(STAGES["mix"][0]).app)
 

@@ -87,6 +87,7 @@ def read_headers(stream: IO[bytes], name: str, where: str) -> Headers:
 
 
 def parse_headers(content: bytes) -> Headers:
+    """Return the header lines of a record or of HTTP; a line that begins with white space continues the one before."""
     found: Headers = {}
     last = ""
     for line in content.decode("utf-8", "replace").splitlines():
@@ -144,6 +145,7 @@ def _fields(warc: Headers, length: int, block: bytes | None, limit: int) -> dict
 
 
 def split_http(block: bytes) -> tuple[bytes, bytes]:
+    """Return head and body of an HTTP message; a block without an empty line is all head."""
     for mark in (b"\r\n\r\n", b"\n\n"):
         at = block.find(mark, 0, MAX_HEADER)
         if at >= 0:
