@@ -48,7 +48,7 @@ def build_command(
     tokenizer: Annotated[
         str,
         typer.Option(
-            help="tootsie-16k, tootsie-4k, llama3, llama3:PATH, cl100k_base:PATH other tiktoken encodings, PATH/tokenizer.json."
+            help="tootsie-16k, tootsie-4k, llama3, llama3:PATH, cl100k_base:PATH, other tiktoken encodings, PATH/tokenizer.json."
         ),
     ] = "tootsie-16k",
     validation_fraction: Annotated[
