@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
-from tootsie.datasets.provenance import fingerprint
+from tootsie.datasets.sealed import Sealed
 
 REPORT_NAME = "decontamination.json"
 FORMAT = "tootsie-decontamination/1"
@@ -56,7 +56,7 @@ class SearchedCorpus(BaseModel):
     """Others, which were made from contaminated ones."""
 
 
-class DecontaminationReport(BaseModel):
+class DecontaminationReport(Sealed):
     """The whole file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -79,14 +79,6 @@ class DecontaminationReport(BaseModel):
     """Evaluation set → ids of the items that were found."""
     hash: str = ""
     """SHA-256 of the canonical JSON of all other fields; set by :meth:`sealed`."""
-
-    def content_hash(self) -> str:
-        """Return what :attr:`hash` must be."""
-        return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
-
-    def sealed(self) -> DecontaminationReport:
-        """Return the report with its hash."""
-        return self.model_copy(update={"hash": self.content_hash()})
 
     def clears(self, manifest_sha256: str) -> bool:
         """Return whether the corpus with this manifest is free of what was looked for."""

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from tootsie.datasets import storage
 from tootsie.datasets.errors import InputError, SpecError
 from tootsie.datasets.provenance import code_version, fingerprint
-from tootsie.tokenize.build_key import PROGRESS, BuildKey, Split
+from tootsie.tokenize.build_key import BuildKey
 from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.engines import Engine, EngineChoice, choose_engine
 from tootsie.tokenize.hold_out import check_fraction
-from tootsie.tokenize.job import Job, complete, refuse_other_build
+from tootsie.tokenize.job import Job, complete, refuse_other_build, split_folders
 from tootsie.tokenize.ledger import (
     LEDGER_NAME,
     EngineInfo,
@@ -100,13 +100,7 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
     corpora = find_corpora(inputs, settings.name or default_name)
     name = settings.name or "+".join(dict.fromkeys(corpus.source.source for corpus in corpora))
     fraction = settings.validation_fraction
-    splits: list[tuple[Split, str, float]] = [("train", output, 1.0)]
-    if fraction:
-        splits = [
-            ("train", storage.join(output, "train"), 1 - fraction),
-            ("validation", storage.join(output, "validation"), fraction),
-        ]
-    _refuse_other_layout(output, bool(fraction))
+    splits = split_folders(output, fraction)
     files = [file for corpus in corpora for file in corpus.files]
     engine = EngineChoice(tokenizer.engine, tokenizer.engine_version)
     if not all(storage.exists(storage.join(folder, LEDGER_NAME)) for _, folder, _ in splits):
@@ -233,16 +227,3 @@ def _runs(
     weight = sum(file.weight for file in files)
     count = shard_count(weight, documents, shards=shards, shard_tokens=settings.shard_tokens, share=share)
     return cut(files, count)
-
-
-def _refuse_other_layout(output: str, split: bool) -> None:
-    others = [output] if split else [storage.join(output, "train"), storage.join(output, "validation")]
-    for other in others:
-        for name in (LEDGER_NAME, f"{PROGRESS}/build.json"):
-            if storage.exists(storage.join(other, name)):
-                raise SpecError(
-                    f"the output was begun {'without' if split else 'with'} a hold-out",
-                    file=other,
-                    field="--validation-fraction",
-                    remedy="Use the same option, or another output folder",
-                )

@@ -13,10 +13,10 @@ from typing import Any
 from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import ArtefactError, InputError, SpecError
-from tootsie.tokenize.build_key import PROGRESS, BuildKey, first_difference, key_url, read_key
+from tootsie.tokenize.build_key import PROGRESS, BuildKey, Split, first_difference, key_url, read_key
 from tootsie.tokenize.cache import check_sizes
 from tootsie.tokenize.ledger import LEDGER_NAME, Ledger, load_ledger, save_ledger
-from tootsie.tokenize.shard_build import Receipt, receipt_url
+from tootsie.tokenize.receipt import Receipt, receipt_url
 from tootsie.tokenize.verification import histogram
 
 
@@ -35,6 +35,31 @@ class Job:
     def finished(self) -> bool:
         """Whether its ledger is there."""
         return storage.exists(storage.join(self.folder, LEDGER_NAME))
+
+
+def split_folders(output: str, fraction: float) -> list[tuple[Split, str, float]]:
+    """Return name, folder and share of documents of each split: one in ``output`` itself, or with a hold-out two below it.
+
+    Args:
+      output: folder of the cache or caches.
+      fraction: share of documents held out.
+
+    Raises:
+      SpecError: the output was begun with the other layout.
+    """
+    halves = [storage.join(output, "train"), storage.join(output, "validation")]
+    for other in [output] if fraction else halves:
+        for name in (LEDGER_NAME, f"{PROGRESS}/build.json"):
+            if storage.exists(storage.join(other, name)):
+                raise SpecError(
+                    f"the output was begun {'without' if fraction else 'with'} a hold-out",
+                    file=other,
+                    field="--validation-fraction",
+                    remedy="Use the same option, or another output folder",
+                )
+    if not fraction:
+        return [("train", output, 1.0)]
+    return [("train", halves[0], 1 - fraction), ("validation", halves[1], fraction)]
 
 
 def complete(jobs: Sequence[Job], write: Callable[[list[Job]], None]) -> None:

@@ -13,7 +13,7 @@ from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import ArtefactError
 from tootsie.datasets.json_text import parse_json, readable_json
 from tootsie.datasets.manifest import InputEntry
-from tootsie.datasets.provenance import fingerprint
+from tootsie.datasets.sealed import Sealed
 from tootsie.tokenize.identity import TokenizerIdentity
 
 LEDGER_NAME = "ledger.json"
@@ -96,7 +96,7 @@ class TokenCount(BaseModel):
     """Documents that begin (or end) with it."""
 
 
-class Ledger(BaseModel):
+class Ledger(Sealed):
     """The record of one finished token cache."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -160,14 +160,6 @@ class Ledger(BaseModel):
         """Length of the rows that whole conversations are packed into; ``None``: documents follow one another."""
         value = self.settings.get("row_tokens")
         return value if isinstance(value, int) and value > 0 else None
-
-    def content_hash(self) -> str:
-        """Return what :attr:`hash` must be."""
-        return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
-
-    def sealed(self) -> Ledger:
-        """Return the ledger with its hash."""
-        return self.model_copy(update={"hash": self.content_hash()})
 
     def to_json(self) -> builtins.bytes:
         """Return the canonical content of ``ledger.json``: equal ledgers give equal bytes."""

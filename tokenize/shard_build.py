@@ -6,20 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from tootsie.datasets import storage
-from tootsie.datasets.accounting import Accounting
-from tootsie.datasets.provenance import fingerprint
-from tootsie.tokenize.build_key import PROGRESS, Split
+from tootsie.tokenize.build_key import Split
 from tootsie.tokenize.document_files import RecordReader, TextRecord
 from tootsie.tokenize.engines import AUDITED, EngineChoice, audit, load_with_engine
 from tootsie.tokenize.hold_out import is_held_out
 from tootsie.tokenize.identity import TokenizerIdentity, require_same
-from tootsie.tokenize.ledger import ShardEntry
+from tootsie.tokenize.receipt import leave_receipt, read_receipt
 from tootsie.tokenize.shard_writer import write_shard
 from tootsie.tokenize.sharding import Slice, require_unchanged
-from tootsie.tokenize.verification import xxh3_128
 
 BATCH_LENGTH = 2**20
 """Characters of texts and ids after which texts go to the engine; one document may be longer."""
@@ -52,29 +47,6 @@ class ShardTask:
     """Fingerprint of the :class:`BuildKey`."""
     engine: EngineChoice | None = None
     """What encodes; ``None`` is the tokenizer's own engine."""
-
-
-class Receipt(BaseModel):
-    """What a finished shard leaves behind until the ledger is written."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    build: str
-    entry: ShardEntry
-    accounting: Accounting
-    counters: dict[str, int]
-    first_tokens: dict[int, int]
-    last_tokens: dict[int, int]
-    hash: str = ""
-    """SHA-256 of the canonical JSON of all other fields; set by :meth:`sealed`."""
-
-    def content_hash(self) -> str:
-        """Return what :attr:`hash` must be."""
-        return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
-
-    def sealed(self) -> Receipt:
-        """Return the receipt with its hash."""
-        return self.model_copy(update={"hash": self.content_hash()})
 
 
 def build_run(tasks: Sequence[ShardTask]) -> list[str]:
@@ -133,35 +105,5 @@ def build_shard(task: ShardTask, reader: RecordReader | None = None) -> str:
             encode(part.url)
             length = 0
     require_unchanged(task.slices)
-    assert shard.entry is not None
-    accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(sorted(dropped.items())))
-    receipt = Receipt(
-        build=task.build,
-        entry=shard.entry,
-        accounting=accounting.check(task.path),
-        counters={"lone_surrogates_replaced": surrogates} if surrogates else {},
-        first_tokens=shard.writer.first_tokens,
-        last_tokens=shard.writer.last_tokens,
-    )
-    storage.write_bytes(receipt_url(task.folder, task.path), receipt.sealed().model_dump_json().encode())
+    leave_receipt(task, shard, read, dropped, {"lone_surrogates_replaced": surrogates})
     return task.path
-
-
-def receipt_url(folder: str, path: str) -> str:
-    """Return where the receipt of the shard at ``path`` lies."""
-    name = path.rsplit("/", 1)[-1].removesuffix(".arrow")
-    return storage.join(folder, PROGRESS, f"{name}.receipt.json")
-
-
-def read_receipt(task: ShardTask) -> Receipt | None:
-    """Return the receipt of a shard that an earlier attempt finished, if its file is still that one."""
-    url, shard = receipt_url(task.folder, task.path), storage.join(task.folder, task.path)
-    if not storage.exists(url) or not storage.exists(shard):
-        return None
-    try:
-        receipt = Receipt.model_validate_json(storage.read_bytes(url))
-    except ValidationError:
-        return None
-    whole = receipt.hash == receipt.content_hash() and receipt.build == task.build
-    whole = whole and receipt.entry.path == task.path
-    return receipt if whole and xxh3_128(shard) == receipt.entry.xxh3_128 else None

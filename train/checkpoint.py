@@ -20,11 +20,12 @@ import jax
 import numpy as np
 import xxhash
 from fsspec.core import url_to_fs
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.datasets.provenance import fingerprint
+from tootsie.datasets.sealed import Sealed
 
 FORMAT = "tootsie-checkpoint/1"
 RECORD_NAME = "record.json"
@@ -43,7 +44,7 @@ class FileDigest(BaseModel):
     """Of its bytes."""
 
 
-class CheckpointRecord(BaseModel):
+class CheckpointRecord(Sealed):
     """Everything about a checkpoint that is not an array."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -74,14 +75,10 @@ class CheckpointRecord(BaseModel):
     """Where the state comes from, in order: plans followed, branches taken, operations; see :mod:`tootsie.train.lineage`."""
     spike_window: tuple[tuple[float, float], ...] = ()
     """Loss and gradient norm of the last steps, where spikes are skipped; see :mod:`tootsie.train.spikes`."""
-    files: dict[str, FileDigest] = {}
+    files: dict[str, FileDigest] = Field(default_factory=dict)
     """Every file below the checkpoint, by relative path; filled in by :func:`save`."""
     hash: str = ""
     """SHA-256 of the canonical JSON of all of the above; filled in by :func:`save`."""
-
-    def content_hash(self) -> str:
-        """Return what :attr:`hash` must be."""
-        return fingerprint(self.model_dump(mode="json", exclude={"hash"}))
 
     @property
     def has_average(self) -> bool:
@@ -126,7 +123,7 @@ def begin(folder: str, state: Any, record: CheckpointRecord) -> Callable[[], Che
         with checkpointer:
             checkpointer.wait_until_finished()
         finished = record.model_copy(update={"files": _digests(url)})
-        finished = finished.model_copy(update={"hash": finished.content_hash()})
+        finished = finished.sealed()
         content = json.dumps(finished.model_dump(), indent=1, ensure_ascii=False) + "\n"
         storage.write_bytes(storage.join(url, RECORD_NAME), content.encode())
         return finished

@@ -9,7 +9,8 @@ import pytest
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError, InputError
 from tootsie.tokenize.build import BuildSettings, plan_jobs
-from tootsie.tokenize.shard_build import ShardTask, build_shard, read_receipt, receipt_url
+from tootsie.tokenize.receipt import read_receipt, receipt_url
+from tootsie.tokenize.shard_build import ShardTask, build_shard
 
 
 @pytest.fixture

@@ -16,12 +16,12 @@ from tootsie.datasets import storage
 from tootsie.datasets.errors import InputError, SpecError
 from tootsie.datasets.provenance import code_version, fingerprint
 from tootsie.datasets.readers.counting import count
-from tootsie.tokenize.build_key import BuildKey, Split
+from tootsie.tokenize.build_key import BuildKey
 from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.chat.shard import ChatTask, Overlong, build_chat_shards
 from tootsie.tokenize.chat.template import ChatTemplate, find_template
 from tootsie.tokenize.hold_out import check_fraction
-from tootsie.tokenize.job import Job, complete, refuse_other_build
+from tootsie.tokenize.job import Job, complete, refuse_other_build, split_folders
 from tootsie.tokenize.ledger import EngineInfo, Source, SourceFile
 from tootsie.tokenize.origin import file_numbers
 from tootsie.tokenize.shard_writer import shard_path
@@ -102,12 +102,7 @@ def plan_chat_jobs(inputs: Sequence[str], output: str, settings: ChatSettings) -
     if not records:
         raise InputError("the input holds no record", file=", ".join(inputs)[:200], remedy="Check the input")
     fraction = settings.validation_fraction
-    splits: list[tuple[Split, str, float]] = [("train", output, 1.0)]
-    if fraction:
-        splits = [
-            ("train", storage.join(output, "train"), 1 - fraction),
-            ("validation", storage.join(output, "validation"), fraction),
-        ]
+    splits = split_folders(output, fraction)
     jobs = []
     for split, folder, share in splits:
         shards = settings.shards

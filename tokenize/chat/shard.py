@@ -15,7 +15,6 @@ from enum import StrEnum
 import numpy as np
 
 from tootsie.datasets import storage
-from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import InputError
 from tootsie.datasets.readers.reading import read_records
 from tootsie.datasets.readers.record import Limits, Record
@@ -28,7 +27,7 @@ from tootsie.tokenize.chat.template import ChatTemplate, TemplateSource
 from tootsie.tokenize.chat.tracked import Tracked
 from tootsie.tokenize.hold_out import is_held_out
 from tootsie.tokenize.identity import TokenizerIdentity, require_same
-from tootsie.tokenize.shard_build import Receipt, read_receipt, receipt_url
+from tootsie.tokenize.receipt import leave_receipt, read_receipt
 from tootsie.tokenize.shard_writer import ShardWriter, write_shard
 from tootsie.tokenize.sharding import Slice, require_unchanged
 from tootsie.tokenize.tokenizers import load_tokenizer
@@ -111,7 +110,7 @@ def build_chat_shard(task: ChatTask, reader: _Reader | None = None) -> str:
     Raises:
       UserError: see :func:`build_chat_shards`.
     """
-    if read_receipt(task) is not None:  # type: ignore[arg-type]
+    if read_receipt(task) is not None:
         return task.path
     tokenizer = load_tokenizer(task.tokenizer, add_bos=task.add_bos, add_eos=task.add_eos)
     require_same(tokenizer.identity, task.identity, storage.join(task.folder, task.path))
@@ -149,17 +148,7 @@ def build_chat_shard(task: ChatTask, reader: _Reader | None = None) -> str:
         for row in packer.rest():
             _write(shard.writer, row, task, counters)
     require_unchanged(task.slices)
-    assert shard.entry is not None
-    accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(sorted(dropped.items())))
-    receipt = Receipt(
-        build=task.build,
-        entry=shard.entry,
-        accounting=accounting.check(task.path),
-        counters={name: count for name, count in sorted(counters.items()) if count},
-        first_tokens=shard.writer.first_tokens,
-        last_tokens=shard.writer.last_tokens,
-    )
-    storage.write_bytes(receipt_url(task.folder, task.path), receipt.sealed().model_dump_json().encode())
+    leave_receipt(task, shard, read, dropped, counters)
     return task.path
 
 

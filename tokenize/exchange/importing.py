@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tootsie.datasets import storage
-from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import InputError, SpecError
 from tootsie.datasets.provenance import code_version, fingerprint
 from tootsie.tokenize.build_key import BuildKey
@@ -26,7 +25,7 @@ from tootsie.tokenize.identity import TokenizerIdentity, dtype_of, require_same
 from tootsie.tokenize.job import Job, complete, refuse_other_build
 from tootsie.tokenize.ledger import EngineInfo, Source, SourceFile
 from tootsie.tokenize.origin import file_numbers
-from tootsie.tokenize.shard_build import Receipt, read_receipt, receipt_url
+from tootsie.tokenize.receipt import leave_receipt, read_receipt
 from tootsie.tokenize.shard_writer import shard_path, write_shard
 from tootsie.tokenize.sharding import BYTES_PER_TOKEN, Slice, cut, require_unchanged, shard_count
 from tootsie.tokenize.sources import DocumentFile, paths_within
@@ -206,7 +205,7 @@ def import_shard(task: ImportTask) -> str:
     Raises:
       UserError: a file was changed since it was looked through.
     """
-    if read_receipt(task) is not None:  # type: ignore[arg-type]
+    if read_receipt(task) is not None:
         return task.path
     tokenizer = load_tokenizer(task.tokenizer, add_bos=task.add_bos, add_eos=task.add_eos)
     require_same(tokenizer.identity, task.identity, storage.join(task.folder, task.path))
@@ -232,8 +231,6 @@ def import_shard(task: ImportTask) -> str:
                     origin=(number, row),
                 )
     require_unchanged(task.slices)
-    assert shard.entry is not None
-    accounting = Accounting(read=read, written=shard.entry.documents, dropped=dict(dropped))
     expected = sum(part.stop - part.first for part in task.slices)
     if read != expected:
         raise InputError(
@@ -241,15 +238,7 @@ def import_shard(task: ImportTask) -> str:
             file=", ".join(part.url for part in task.slices)[:200],
             remedy="Were the files changed meanwhile? Run again",
         )
-    receipt = Receipt(
-        build=task.build,
-        entry=shard.entry,
-        accounting=accounting.check(task.path),
-        counters=dict(sorted(counters.items())),
-        first_tokens=shard.writer.first_tokens,
-        last_tokens=shard.writer.last_tokens,
-    )
-    storage.write_bytes(receipt_url(task.folder, task.path), receipt.sealed().model_dump_json().encode())
+    leave_receipt(task, shard, read, dropped, counters)
     return task.path
 
 

@@ -200,6 +200,17 @@ def test_the_held_out_ones_are_the_same_for_every_number_of_shards(source: str, 
     assert held_out[0] == held_out[1]
 
 
+@pytest.mark.parametrize(("first", "then", "was"), [(0.0, 0.2, "without"), (0.2, 0.0, "with")])
+def test_a_hold_out_added_or_dropped_is_refused(
+    source: str, tmp_path: Path, first: float, then: float, was: str
+) -> None:
+    settings = {"row_tokens": ROW, "template": "tulu"}
+    out = str(tmp_path / "out")
+    build_chat_caches([source], out, ChatSettings(validation_fraction=first, **settings))
+    with pytest.raises(SpecError, match=f"begun {was} a hold-out"):
+        plan_chat_jobs([source], out, ChatSettings(validation_fraction=then, **settings))
+
+
 def test_another_template_is_another_build(source: str, tmp_path: Path) -> None:
     build(source, tmp_path / "out")
     own = tmp_path / "tulu.jinja"
