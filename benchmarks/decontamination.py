@@ -23,31 +23,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from planted_leaks import DRESSES, leaking_documents, problems
+from planted_leaks import DRESSES, around, leaking_documents, problems
 
 from tootsie.datasets.storage import read_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ROOT.parent / "shared" / "data" / "corpora"
-WORDS = [
-    "over",
-    "under",
-    "stone",
-    "river",
-    "garden",
-    "little",
-    "often",
-    "where",
-    "nobody",
-    "quiet",
-    "large",
-    "window",
-]
 SPEC = "sets:\n  school: {files: [items.jsonl], id: id, question: [question], answer: [answer]}\n"
-
-
-def around(chance: random.Random) -> str:
-    return " ".join(chance.choices(WORDS, k=chance.randint(20, 200))).capitalize() + "."
 
 
 def read_texts(folder: Path) -> list[dict[str, Any]]:

@@ -157,6 +157,32 @@ def _reformatted(chance: random.Random, item: Item) -> str:
     )
 
 
+WORDS = [
+    "over",
+    "under",
+    "stone",
+    "river",
+    "garden",
+    "little",
+    "often",
+    "where",
+    "nobody",
+    "quiet",
+    "large",
+    "window",
+    "about",
+    "seven",
+    "letter",
+    "morning",
+]
+"""Of text that leaks nothing."""
+
+
+def around(chance: random.Random) -> str:
+    """Return 20 to 200 words that leak nothing, to stand around a leak."""
+    return " ".join(chance.choices(WORDS, k=chance.randint(20, 200))).capitalize() + "."
+
+
 def leaking_documents(items: list[Item], around: Callable[[random.Random], str], seed: int = 0) -> list[Leak]:
     """Return one document for each item and dress, with other text around the leak.
 

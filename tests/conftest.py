@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -24,6 +27,23 @@ def interrupts_are_heeded() -> Iterator[None]:
 def project_root() -> Path:
     """The checkout that the tests belong to."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def load_script(project_root: Path) -> Callable[[str], ModuleType]:
+    """``load_script("benchmarks/planted_leaks.py")`` imports a file of the checkout that is in no package."""
+
+    def load(path: str) -> ModuleType:
+        file = project_root / path
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[file.stem] = module  # dataclasses look their module up
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
@@ -10,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -320,13 +320,10 @@ def test_killed_anywhere_it_continues_and_ends_with_the_same_bytes(
 
 
 @pytest.mark.slow
-def test_killed_at_random_it_ends_with_the_same_bytes(tmp_path: Path, project_root: Path) -> None:
-    script = project_root / "tests" / "endurance" / "kill_tokenize.py"
-    spec = importlib.util.spec_from_file_location("kill_tokenize", script)
-    assert spec is not None
-    assert spec.loader is not None
-    kill_tokenize = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(kill_tokenize)
+def test_killed_at_random_it_ends_with_the_same_bytes(
+    tmp_path: Path, load_script: Callable[[str], ModuleType]
+) -> None:
+    kill_tokenize = load_script("tests/endurance/kill_tokenize.py")
     assert kill_tokenize.survive(tmp_path, kills=3, documents=600, seed=1) == []
 
 

@@ -9,34 +9,11 @@ from pathlib import Path
 
 from .conftest import SPEC, rows_of
 
-WORDS = [
-    "over",
-    "under",
-    "stone",
-    "river",
-    "garden",
-    "little",
-    "often",
-    "where",
-    "nobody",
-    "quiet",
-    "large",
-    "window",
-    "about",
-    "seven",
-    "letter",
-    "morning",
-]
-
-
-def around(chance: random.Random) -> str:
-    return " ".join(chance.choices(WORDS, k=chance.randint(20, 120))).capitalize() + "."
-
 
 def test_recall_by_dress(curate, planted, write, evaluations) -> None:
-    leaks = planted.leaking_documents(planted.problems(40), around)
+    leaks = planted.leaking_documents(planted.problems(40), planted.around)
     chance = random.Random(1)
-    clean = [{"id": f"clean-{n}", "text": around(chance), "source": "s"} for n in range(60)]
+    clean = [{"id": f"clean-{n}", "text": planted.around(chance), "source": "s"} for n in range(60)]
     # Other problems over the same templates leak nothing.
     alike = [
         {"id": f"alike-{n}", "text": f"{item.question}\n{item.answer}", "source": "s"}

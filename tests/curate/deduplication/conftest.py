@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
@@ -16,16 +14,9 @@ from tootsie.datasets.storage import read_lines
 
 
 @pytest.fixture(scope="session")
-def planted(project_root: Path) -> ModuleType:
+def planted(load_script: Callable[[str], ModuleType]) -> ModuleType:
     """The module that makes planted corpora."""
-    path = project_root / "benchmarks" / "planted_corpus.py"
-    spec = importlib.util.spec_from_file_location("planted_corpus", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["planted_corpus"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("benchmarks/planted_corpus.py")
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -29,15 +29,8 @@ PARTS = {
 
 
 @pytest.fixture
-def check_mini(project_root: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "check_mini", project_root / "tests" / "endurance" / "check_mini.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def check_mini(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("tests/endurance/check_mini.py")
 
 
 def test_each_phase_ends_at_a_thousandth_of_the_steps_with_a_thousandth_of_the_tokens() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -16,15 +16,10 @@ from tootsie.train.demo import walk
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path, project_root: Path) -> None:
-    spec = importlib.util.spec_from_file_location(
-        "kill_demo", project_root / "tests" / "endurance" / "kill_demo.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    kill_demo = importlib.util.module_from_spec(spec)
-    sys.modules["kill_demo"] = kill_demo
-    spec.loader.exec_module(kill_demo)
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(
+    tmp_path: Path, load_script: Callable[[str], ModuleType]
+) -> None:
+    kill_demo = load_script("tests/endurance/kill_demo.py")
     assert kill_demo.survive(tmp_path, kills=4, quick=True, seed=1) == []
     names = kill_demo.artefacts(tmp_path / "disturbed")
     for needed in (
