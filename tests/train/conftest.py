@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +22,11 @@ jaxtyping.install_import_hook(
 
 from pydantic import BaseModel  # noqa: E402
 
+from tootsie.datasets.accounting import Accounting  # noqa: E402
+from tootsie.tokenize.identity import TokenizerIdentity  # noqa: E402
+from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger  # noqa: E402
+from tootsie.tokenize.shard_writer import shard_path, write_shard  # noqa: E402
+from tootsie.tokenize.tokenizers import load_tokenizer  # noqa: E402
 from tootsie.train.architecture import Architecture  # noqa: E402
 from tootsie.train.evaluate import pack  # noqa: E402
 from tootsie.train.inputs import Inputs  # noqa: E402
@@ -191,6 +196,29 @@ def fake_documents(count: int = 6) -> list[FakeDocument]:
     return [
         FakeDocument(np.array([*((np.arange(n) + n) % 60), 63], np.int32), 3 * n) for n in range(5, 5 + count)
     ]
+
+
+def write_cache(
+    folder: str, documents: Sequence[tuple[str, Sequence[int], int]], identity: TokenizerIdentity
+) -> None:
+    """Write a cache of ``(document_id, ids, byte_length)`` rows in one shard."""
+    with write_shard(folder, shard_path(0, 1), identity) as shard:
+        for name, ids, length in documents:
+            shard.writer.append(name, ids, length, None)
+    assert shard.entry is not None
+    ledger = Ledger(
+        name=Path(folder).name, tokenizer=identity, engine=EngineInfo(name="test", version="0"), sources=(), settings={},
+        code_version="test", shards=(shard.entry,), documents=shard.entry.documents, tokens=shard.entry.tokens,
+        bytes=shard.entry.bytes, accounting=Accounting(read=len(documents), written=len(documents)),
+    )  # fmt: skip
+    save_ledger(folder, ledger)
+
+
+def write_text_cache(folder: Path, texts: Sequence[str]) -> None:
+    """Write a cache of texts, encoded by the default tokenizer."""
+    tokenizer = load_tokenizer("tootsie-16k")
+    rows = [(str(n), tokenizer.encode_document(text), len(text.encode())) for n, text in enumerate(texts)]
+    write_cache(str(folder), rows, tokenizer.identity)
 
 
 def make_run(out: Path, **changes: Any) -> RunFile:

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 import typer.main
 
-from tootsie.datasets.accounting import Accounting
+from tests.train.conftest import write_cache
 from tootsie.datasets.command_line import run_command
 from tootsie.mixtures.audit import audit_run
 from tootsie.mixtures.plan import Plan
-from tootsie.tokenize.ledger import EngineInfo, Ledger, TokenizerIdentity, save_ledger
-from tootsie.tokenize.shard_writer import shard_path, write_shard
+from tootsie.tokenize.ledger import TokenizerIdentity
 from tootsie.train.command import app
 from tootsie.train.inputs import open_inputs
 from tootsie.train.loop import train
@@ -59,20 +58,14 @@ run:
 """
 
 
-def write_cache(folder: str, seed: int, step: int) -> None:
+def counting_documents(seed: int, step: int) -> list[tuple[str, list[int], int]]:
     """Documents that count by ``step``."""
     rng = np.random.default_rng(seed)
-    with write_shard(folder, shard_path(0, 1), IDENTITY) as shard:
-        for number in range(40):
-            ids = (rng.integers(0, 60) + step * np.arange(rng.integers(8, 24))) % 60 + 1
-            shard.writer.append(f"{seed}-{number}", [*ids.tolist(), 0], 40, None)
-    assert shard.entry is not None
-    ledger = Ledger(
-        name=folder, tokenizer=IDENTITY, engine=EngineInfo(name="test", version="0"), sources=(), settings={},
-        code_version="test", shards=(shard.entry,), documents=40, tokens=shard.entry.tokens, bytes=shard.entry.bytes,
-        accounting=Accounting(read=40, written=40),
-    )  # fmt: skip
-    save_ledger(folder, ledger.sealed())
+    documents = []
+    for number in range(40):
+        ids = (rng.integers(0, 60) + step * np.arange(rng.integers(8, 24))) % 60 + 1
+        documents.append((f"{seed}-{number}", [*ids.tolist(), 0], 40))
+    return documents
 
 
 def mixture(name: str, data: str, ema: str = "ema_beta: null") -> None:
@@ -90,7 +83,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("anneal")
     with contextlib.chdir(folder):
         for number, (name, step) in enumerate((("up", 1), ("down", -1), ("up-held", 1), ("down-held", -1))):
-            write_cache(name, number, step)
+            write_cache(name, counting_documents(number, step), IDENTITY)
         for name, data in (("base", "up, down"), ("same", "up, down"), ("other", "down")):
             mixture(name, data)
         compile_file("base.yaml").save("base.json")

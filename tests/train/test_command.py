@@ -16,16 +16,13 @@ import numpy as np
 import pytest
 import typer.main
 
-from tootsie.datasets.accounting import Accounting
+from tests.train.conftest import write_text_cache
 from tootsie.datasets.command_line import run_command
 from tootsie.datasets.errors import ArtefactError
 from tootsie.datasets.sole_writer import sole_writer
 from tootsie.mixtures import command as mixtures_command
 from tootsie.mixtures.plan import Plan
 from tootsie.tokenize.hold_out import is_held_out
-from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
-from tootsie.tokenize.shard_writer import shard_path, write_shard
-from tootsie.tokenize.tokenizers import load_tokenizer
 from tootsie.train.command import app
 from tootsie.train.export import read_export
 from tootsie.train.inputs import refuse_leak
@@ -83,21 +80,6 @@ def train(*arguments: str) -> int:
     return run_command(typer.main.get_command(app), list(arguments), name="tootsie train")
 
 
-def write_cache(folder: Path, texts: list[str]) -> None:
-    tokenizer = load_tokenizer("tootsie-16k")
-    with write_shard(str(folder), shard_path(0, 1), tokenizer.identity) as shard:
-        for number, text in enumerate(texts):
-            shard.writer.append(str(number), tokenizer.encode_document(text), len(text.encode()), None)
-    assert shard.entry is not None
-    ledger = Ledger(
-        name=folder.name, tokenizer=tokenizer.identity, engine=EngineInfo(name="test", version="0"), sources=(),
-        settings={}, code_version="test", shards=(shard.entry,), documents=shard.entry.documents,
-        tokens=shard.entry.tokens, bytes=shard.entry.bytes,
-        accounting=Accounting(read=len(texts), written=len(texts)),
-    )  # fmt: skip
-    save_ledger(str(folder), ledger.sealed())
-
-
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three small caches, a compiled plan, and the folder of a whole run."""
@@ -119,9 +101,11 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "sleeps",
     ]
     prose = [" ".join(rng.choice(words, 60)) for _ in range(40)]
-    write_cache(folder / "caches" / "prose", prose[:35])
-    write_cache(folder / "caches" / "held-out", prose[35:])
-    write_cache(folder / "caches" / "code", [f"def f{n}(x):\n    return x + {n}\n" * 5 for n in range(30)])
+    write_text_cache(folder / "caches" / "prose", prose[:35])
+    write_text_cache(folder / "caches" / "held-out", prose[35:])
+    write_text_cache(
+        folder / "caches" / "code", [f"def f{n}(x):\n    return x + {n}\n" * 5 for n in range(30)]
+    )
     (folder / "spec.yaml").write_text(SPEC)
     (folder / "RUN.yaml").write_text(RUN.replace("OUT", "run"))
     before = Path.cwd()

@@ -14,14 +14,13 @@ import numpy as np
 import pytest
 import typer.main
 
-from tootsie.datasets.accounting import Accounting
+from tests.train.conftest import write_cache
 from tootsie.datasets.command_line import run_command
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.mixtures.audit import audit_run
 from tootsie.mixtures.compiler import compile_file
 from tootsie.mixtures.plan import Plan
-from tootsie.tokenize.ledger import EngineInfo, Ledger, TokenizerIdentity, save_ledger
-from tootsie.tokenize.shard_writer import shard_path, write_shard
+from tootsie.tokenize.ledger import TokenizerIdentity
 from tootsie.train import checkpoint, pins, state_operations
 from tootsie.train.command import app
 from tootsie.train.inputs import open_inputs
@@ -74,20 +73,12 @@ IDENTITY = TokenizerIdentity(
 )  # fmt: skip
 
 
-def write_cache(folder: Path, seed: int) -> None:
+def random_documents(seed: int) -> list[tuple[str, list[int], int]]:
     rng = np.random.default_rng(seed)
-    with write_shard(str(folder), shard_path(0, 1), IDENTITY) as shard:
-        for number in range(20):
-            shard.writer.append(
-                f"{seed}-{number}", [*rng.integers(1, 64, rng.integers(4, 20)).tolist(), 0], 40, None
-            )
-    assert shard.entry is not None
-    ledger = Ledger(
-        name=folder.name, tokenizer=IDENTITY, engine=EngineInfo(name="test", version="0"), sources=(), settings={},
-        code_version="test", shards=(shard.entry,), documents=20, tokens=shard.entry.tokens, bytes=shard.entry.bytes,
-        accounting=Accounting(read=20, written=20),
-    )  # fmt: skip
-    save_ledger(str(folder), ledger.sealed())
+    return [
+        (f"{seed}-{number}", [*rng.integers(1, 64, rng.integers(4, 20)).tolist(), 0], 40)
+        for number in range(20)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +86,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Three caches, both plans, a run that stands in the middle of the first, and one that followed the second all along."""
     folder = tmp_path_factory.mktemp("world")
     for seed, name in enumerate(("prose", "code", "held")):
-        write_cache(folder / name, seed)
+        write_cache(str(folder / name), random_documents(seed), IDENTITY)
     with contextlib.chdir(folder):
         for name, spec in (("first", SPEC), ("second", AMENDED)):
             Path(f"{name}.yaml").write_text(spec)

@@ -14,15 +14,12 @@ import numpy as np
 import pytest
 import typer.main
 
-from tootsie.datasets.accounting import Accounting
+from tests.train.conftest import write_text_cache
 from tootsie.datasets.command_line import run_command
 from tootsie.mixtures import command as mixtures_command
 from tootsie.mixtures.audit import audit_run
 from tootsie.mixtures.plan import Plan
 from tootsie.mixtures.sampler import Sampler
-from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
-from tootsie.tokenize.shard_writer import shard_path, write_shard
-from tootsie.tokenize.tokenizers import load_tokenizer
 
 SPEC = """
 name: longer
@@ -47,21 +44,6 @@ checkpoints: {every: 1 step}
 CACHE = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
 
 
-def write_cache(folder: Path, texts: list[str]) -> None:
-    tokenizer = load_tokenizer("tootsie-16k")
-    with write_shard(str(folder), shard_path(0, 1), tokenizer.identity) as shard:
-        for number, text in enumerate(texts):
-            shard.writer.append(str(number), tokenizer.encode_document(text), len(text.encode()), None)
-    assert shard.entry is not None
-    ledger = Ledger(
-        name=folder.name, tokenizer=tokenizer.identity, engine=EngineInfo(name="test", version="0"), sources=(),
-        settings={}, code_version="test", shards=(shard.entry,), documents=shard.entry.documents,
-        tokens=shard.entry.tokens, bytes=shard.entry.bytes,
-        accounting=Accounting(read=len(texts), written=len(texts)),
-    )  # fmt: skip
-    save_ledger(str(folder), ledger.sealed())
-
-
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Caches, a compiled plan, and an uninterrupted run."""
@@ -70,9 +52,11 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["the", "quick", "brown", "fox", "sleeps", "and", "then"], (40, 60)
     )
     prose = [" ".join(row) for row in words]
-    write_cache(folder / "caches" / "prose", prose[:35])
-    write_cache(folder / "caches" / "held-out", prose[35:])
-    write_cache(folder / "caches" / "code", [f"def f{n}(x):\n    return x + {n}\n" * 5 for n in range(30)])
+    write_text_cache(folder / "caches" / "prose", prose[:35])
+    write_text_cache(folder / "caches" / "held-out", prose[35:])
+    write_text_cache(
+        folder / "caches" / "code", [f"def f{n}(x):\n    return x + {n}\n" * 5 for n in range(30)]
+    )
     (folder / "spec.yaml").write_text(SPEC)
     compile_plan = ["compile", str(folder / "spec.yaml"), "-o", str(folder / "plan.json")]
     assert run_command(typer.main.get_command(mixtures_command.app), compile_plan, name="tootsie mix") == 0
