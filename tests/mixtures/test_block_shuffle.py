@@ -41,7 +41,7 @@ def written_out(n: int, seed: int, name: str, epoch: int, sizes: BlockShuffle) -
     return result
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 400), st.integers(0, 2**63 - 1), st.text(max_size=4), st.integers(0, 10**6), SIZES)
 def test_every_element_where_the_definition_says(
     n: int, seed: int, name: str, epoch: int, sizes: BlockShuffle
@@ -54,7 +54,7 @@ def test_every_element_where_the_definition_says(
     assert [shuffle.inverse(image) for image in images.tolist()] == list(range(n))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 20_000), SIZES)
 def test_any_stretch_touches_few_blocks(n: int, sizes: BlockShuffle) -> None:
     """As long as a group: the blocks of two groups at most; of three where the one in the middle has the short block."""

@@ -170,7 +170,7 @@ def test_a_longer_plan_has_the_same_past(compiled: Callable[..., Plan]) -> None:
     assert (difference.step, difference.position) == (200, 1200)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 80), st.integers(1, 5))
 def test_amendments_against_brute_force(
     compiled: Callable[..., Plan], first: int, second: int, until: int, weight: int

@@ -112,7 +112,7 @@ def walk(plan: Plan) -> dict[str, Reader]:
     return readers
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(runs())
 def test_draws_are_those_of_a_reader_that_walks_the_tapes(
     compiled: Compile, run: tuple[str, dict[str, int]]
@@ -158,7 +158,7 @@ def test_draws_are_those_of_a_reader_that_walks_the_tapes(
         )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(runs(), st.randoms(use_true_random=False))
 def test_however_positions_are_asked_for(
     compiled: Compile, run: tuple[str, dict[str, int]], rng: Any
@@ -179,7 +179,7 @@ def test_however_positions_are_asked_for(
         at += len(part)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(runs())
 def test_shares_are_kept_in_tokens_across_lengths(compiled: Compile, run: tuple[str, dict[str, int]]) -> None:
     """At the end of every phase each dataset is within one sequence of the tokens asked of all phases; inside, within one more."""

@@ -20,7 +20,7 @@ from tootsie.mixtures.plan import Plan
 COUNTS = st.lists(st.sampled_from([1, 1, 2, 3, 30, 31, 60, 400]), min_size=1, max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(COUNTS, st.integers(1, 17), st.integers(0, 4096))
 def test_lanes_draw_what_the_heap_draws(counts: list[int], size: int, split_above: int) -> None:
     before = phase_order.SPLIT_ABOVE, phase_order.LEAST_LANE, phase_order.LANES_FROM

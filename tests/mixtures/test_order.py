@@ -37,7 +37,7 @@ def all_draws(plan: Plan) -> Draws:
     return Order(plan).draw(np.arange(plan.total_sequences))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(phase_lists())
 def test_within_one_sequence_of_the_share_at_every_prefix(
     make_plan: Callable[..., Plan], phases: Any
@@ -71,7 +71,7 @@ def test_within_one_sequence_of_the_share_at_every_prefix(
             assert count == phase.carried.get(dataset.name, 0) + phase.sequences.get(dataset.name, 0)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
 @given(phase_lists())
 def test_near_the_share_asked_too(make_plan: Callable[..., Plan], phases: Any) -> None:
     """Against the shares asked: less than two at every prefix of the run, less than one at the end of every phase.
@@ -116,7 +116,7 @@ def test_shares_of_a_millionth(make_plan: Callable[..., Plan]) -> None:
     assert set(draws.dataset.tolist()) == {0, 1, 2}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(phase_lists())
 def test_each_epoch_is_a_permutation(make_plan: Callable[..., Plan], phases: Any) -> None:
     plan = make_plan(phases, {name: 3 + 2 * number for number, name in enumerate(NAMES)})
@@ -139,7 +139,7 @@ def test_epochs_differ(make_plan: Callable[..., Plan]) -> None:
     assert all(not np.array_equal(a, b) for a, b in itertools.combinations(passes, 2))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(phase_lists(), st.randoms(use_true_random=False))
 def test_grouping_and_history_do_not_matter(make_plan: Callable[..., Plan], phases: Any, rng: Any) -> None:
     plan = make_plan(phases)

@@ -59,13 +59,13 @@ COUNTS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(COUNTS)
 def test_state_and_draws_equal_the_sequential_schedule(counts: list[int]) -> None:
     assert_equals_sequential(counts)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(COUNTS, st.integers(0, 3))
 def test_so_they_do_with_two_classes(counts: list[int], split_above: int) -> None:
     before = phase_order.SPLIT_ABOVE

@@ -113,7 +113,7 @@ def check_guarantees(plan: Plan, draws: Draws) -> None:
         assert len(passes[-1]) == 0 or 0 <= passes[-1].min() <= passes[-1].max() < dataset.windows
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=25, suppress_health_check=QUIET)
 @given(specs(st.integers(1, 12)), st.randoms(use_true_random=False))
 def test_guarantees(
     compiled: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch, spec: Spec, rng: Any
@@ -137,14 +137,14 @@ def test_guarantees(
                 assert got.tolist() == want[positions].tolist()
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=3, suppress_health_check=QUIET)
 @given(specs(st.sampled_from([150, 300])))
 def test_guarantees_of_hundreds_of_datasets(compiled: Callable[..., Plan], spec: Spec) -> None:
     plan = made(compiled, spec)
     check_guarantees(plan, Order(plan).draw(np.arange(plan.total_sequences)))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=20, suppress_health_check=QUIET)
 @given(specs(st.integers(2, 8)), st.integers(1, 9))
 def test_other_datasets_do_not_matter(compiled: Callable[..., Plan], spec: Spec, weight: int) -> None:
     """A dataset that is only named changes no draw; one that is drawn changes when the others come, not what comes of them."""
@@ -168,7 +168,7 @@ def test_other_datasets_do_not_matter(compiled: Callable[..., Plan], spec: Spec,
                 assert got[theirs][:least].tolist() == want[mine][:least].tolist()
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=15, suppress_health_check=QUIET)
 @given(specs(st.integers(1, 6)), st.data())
 def test_branches_keep_the_past_and_the_guarantees(
     compiled: Callable[..., Plan], tmp_path: Path, spec: Spec, data: st.DataObject
@@ -208,7 +208,7 @@ def test_branches_keep_the_past_and_the_guarantees(
             require_same_past(base, branch, min(base.total_steps, found.step + 1))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=20, suppress_health_check=QUIET)
 @given(specs(st.integers(2, 9)))
 def test_what_a_plan_states_adds_up(compiled: Callable[..., Plan], spec: Spec) -> None:
     """Ramps lie between their mixtures; no share of a phase vanishes; the counts of the phases are the counts drawn."""

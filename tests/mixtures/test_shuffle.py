@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tootsie.mixtures.shuffle import FEW, SORTED_BELOW, Permutation, permute
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 20_000), st.integers(0, 2**63 - 1), st.text(max_size=8), st.integers(0, 10**6))
 def test_every_element_appears_once(n: int, seed: int, name: str, epoch: int) -> None:
     assert np.array_equal(np.sort(Permutation(n, seed, name, epoch)(np.arange(n))), np.arange(n))

@@ -30,7 +30,7 @@ def order_of(counts: Iterable[int]) -> PhaseOrder:
     return PhaseOrder({f"d{i:03d}": count for i, count in enumerate(counts)})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(COUNTS, st.sampled_from([0, 1, 3, 4096]), st.sampled_from([1, 5, 2**20]))
 def test_every_position_of_short_phases(counts: list[int], split_above: int, most_slots: int) -> None:
     before = phase_order.SPLIT_ABOVE, snapshot.MOST_SLOTS

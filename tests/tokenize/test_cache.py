@@ -59,7 +59,7 @@ def oracle(layout: Layout) -> tuple[list[int], list[tuple[str, int, int]], list[
 
 
 @given(st.booleans().flatmap(lambda spans: st.tuples(st.just(spans), layouts(spans=spans))), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_windows_reads_and_spans_are_those_of_a_brute_force_oracle(
     make_cache: Callable[..., str],
     make_identity: Callable[..., Any],

@@ -77,7 +77,7 @@ def test_another_tokenizer_is_told_field_by_field(
 DOCUMENTS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3)), max_size=8)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(DOCUMENTS, DOCUMENTS)
 def test_counts_are_those_of_matching_one_by_one(
     tmp_path_factory: Any,

@@ -11,7 +11,7 @@ from tootsie.tokenize.rows import Rows
 
 
 @given(st.integers(0, 5), st.integers(1, 20), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_segments_count_the_documents_of_each_row(count: int, length: int, data: st.DataObject) -> None:
     rows = Rows(count, length)
     wanted = np.ones((count, length), np.int32)

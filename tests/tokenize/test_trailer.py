@@ -15,7 +15,7 @@ from tootsie.tokenize.trailer import BLOCK, BlockHasher, Trailer, blocks_of, dec
 @given(
     st.binary(max_size=64), st.integers(0, 3 * BLOCK), st.lists(st.integers(0, 3 * BLOCK + 64), max_size=8)
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_blocks_are_hashed_however_the_bytes_come(head: bytes, zeros: int, cuts: list[int]) -> None:
     body = head + bytes(zeros)
     hasher = BlockHasher()

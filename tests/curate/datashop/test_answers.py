@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tootsie.curate.datashop.answers import AnswerFault, grade_form, grade_of, read_likelihood, rephrase_form
@@ -49,7 +49,6 @@ def test_anything_else_is_a_fault(text: str) -> None:
         GRADE.read(text)
 
 
-@settings(deadline=None)
 @given(st.text(alphabet='{}[]"\\:,ab1\n', max_size=200))
 def test_no_answer_breaks_the_reader(text: str) -> None:
     try:

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tootsie.curate.datashop import prompts
@@ -56,7 +56,6 @@ def test_a_text_stays_in_its_field(text: str) -> None:
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u2028\u2029\ufeff\ud800-\udfff]", field)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_comes_back_as_it_was(text: str) -> None:
     assert json.loads(prompts.quoted(text)) == text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tootsie.curate.datashop.passages import divide
@@ -92,7 +92,6 @@ def test_numbers_must_be_there() -> None:
     assert support("In 1958.", PASSAGE, "When?") == 0
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from("abc"), max_size=30), st.lists(st.sampled_from("abc"), max_size=30))
 def test_the_longest_common_run(one: list[str], other: list[str]) -> None:
     best = max(
@@ -107,7 +106,6 @@ def test_the_longest_common_run(one: list[str], other: list[str]) -> None:
     assert copied_run(" ".join(one), " ".join(other)) == best
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="ab. \n`", max_size=300), st.integers(1, 50))
 def test_passages_in_order_are_the_text(text: str, limit: int) -> None:
     found = divide(text, limit)

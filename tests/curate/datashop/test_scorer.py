@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tootsie.curate.datashop import scorer, scorer_report
@@ -21,7 +21,6 @@ from tootsie.datasets.errors import ArtefactError
 WORDS = ["cell", "orbit", "acid", "shoes", "hotel", "sofa"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=5))
 def test_a_texts_features_do_not_depend_on_its_neighbours(texts: list[str]) -> None:
     contents = [text.encode("utf-8", "replace") for text in texts]
@@ -98,7 +97,6 @@ def test_a_model_that_is_read_scores_the_same(tmp_path: Path) -> None:
         scorer.ScorerModel.load(str(tmp_path / "m.npz"))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=30))
 def test_auc_is_the_share_of_pairs_in_order(rows: list[tuple[bool, int]]) -> None:
     pairs = [(a > b) + 0.5 * (a == b) for one, a in rows if one for other, b in rows if not other]
@@ -124,7 +122,6 @@ def test_near_duplicates_are_in_one_cluster() -> None:
     assert known[0] == known[2] != known[1]
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.lists(st.sampled_from([0.0, 0.1, 0.1000001, 0.5, 0.9, 1.0]), max_size=20), min_size=1, max_size=4

@@ -135,7 +135,7 @@ def test_text_that_looks_like_markdown_stays_text(text: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Cn", "Co"]), max_size=60))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_any_text_survives(text: str) -> None:
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     rendered = render(f"<p>a {escaped} b</p>", nbsp="\u00a0")
@@ -326,7 +326,7 @@ TEX = st.text(
 
 
 @given(TEX.filter(lambda tex: tex.strip() and "%" not in tex and "\\|" not in tex))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_formulas_come_through_byte_for_byte(tex: str) -> None:
     attribute = tex.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     wanted = " ".join(tex.split())

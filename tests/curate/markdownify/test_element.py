@@ -97,7 +97,7 @@ def test_each_element_answers_as_beautiful_soup_s(look: Callable[[Any], Any]) ->
         lambda inner: st.builds("<i class='k'>{}</i>{}".format, inner, inner),
     )
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_tree_reads_the_same(html: str) -> None:
     body = LexborHTMLParser(f"<body>{html}").body
     assert body is not None

@@ -79,13 +79,13 @@ def theirs(html: str, **options: Any) -> str:
 
 
 @given(SIMPLE)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_simple_blocks_are_written_alike(html: str) -> None:
     assert markdownify(html) == theirs(html) + "\n"
 
 
 @given(pages())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_pages_read_alike(html: str) -> None:
     ours = canonical(READER.render(markdownify(html)), loose=True)
     assert ours == canonical(READER.render(theirs(html)), loose=True)
@@ -93,7 +93,7 @@ def test_pages_read_alike(html: str) -> None:
 
 
 @given(pages())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_hook_for_every_element_gives_what_the_package_s_do(html: str) -> None:
     def hooked(base: Any) -> Any:
         def passing_on(name: str) -> Any:

@@ -188,7 +188,7 @@ def text_of(html: str) -> str:
 
 
 @given(RUN)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_paragraph_comes_back(children: list[Tree | str]) -> None:
     html = paragraph(children).html()
     markdown = markdownify(html)
@@ -198,7 +198,7 @@ def test_a_paragraph_comes_back(children: list[Tree | str]) -> None:
 
 
 @given(st.lists(BLOCK, max_size=4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_page_comes_back(blocks: list[Tree]) -> None:
     html = page(blocks)
     markdown = markdownify(html)
@@ -206,7 +206,7 @@ def test_a_page_comes_back(blocks: list[Tree]) -> None:
 
 
 @given(st.lists(BLOCK, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_reader_finds_all_text(blocks: list[Tree]) -> None:
     html = page(blocks)
     wanted = text_of(html)

@@ -144,7 +144,7 @@ WORDS = st.lists(
 
 
 @given(WORDS, st.integers(1, 20))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_wrapping_changes_no_text(words: list[str], width: int) -> None:
     def text(markdown: str) -> list[str]:
         return MarkdownIt("commonmark").render(markdown).split()
