@@ -55,7 +55,7 @@ def median_of(rounds: int, code: str) -> list[float]:
 
 def make_task(folder: Path) -> dict[str, Any]:
     """Return what each mixer is asked: the shares of Starling, and the compiled plans of ours."""
-    from tootsie.mixtures.compiler import compile_file
+    from tootsie.mixtures.compilation import compile_file
 
     plan = compile_file(str(RECIPE))
     phase = next(phase for phase in plan.phases if phase.name == PHASE)
@@ -152,7 +152,7 @@ def compare(python: str, rounds: int) -> None:
 
 def own_rates(rounds: int) -> None:
     """Print triples a second for one batch of contiguous positions, for one batch after another, and for random positions."""
-    from tootsie.mixtures.compiler import compile_file
+    from tootsie.mixtures.compilation import compile_file
     from tootsie.mixtures.order import Order
 
     plan = compile_file(str(RECIPE))
@@ -192,7 +192,7 @@ def own_times(rounds: int) -> None:
             rounds,
             f"""
 import time
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 imported = time.process_time()
 compile_file({str(RECIPE)!r}).save({plan!r})
 print(time.process_time() - imported, imported)
@@ -256,7 +256,7 @@ def cache_trace(rounds: int, folder: Path) -> None:
         rounds,
         f"""
 import sys, time
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.mixtures.trace import trace_rows
 plan = compile_file({str(folder / "pages.yaml")!r})
 before = time.process_time()
@@ -278,7 +278,7 @@ from mixture_peers import peak_memory
 from tootsie.mixtures.compiler import compile_spec
 from tootsie.mixtures.measured import Measured
 from tootsie.mixtures.order import Order
-from tootsie.mixtures.plan import Evidence
+from tootsie.mixtures.plan_parts import Evidence
 from tootsie.mixtures.spec_file import load_spec
 imported = time.process_time()
 spec, source, _ = load_spec({spec!r})

@@ -47,7 +47,7 @@ OWN = ("memmap", "memmap, segments", "tootsie", "tootsie, never")
 
 
 def shares() -> dict[str, float]:
-    from tootsie.mixtures.compiler import compile_file
+    from tootsie.mixtures.compilation import compile_file
 
     phase = next(phase for phase in compile_file(str(RECIPE)).phases if phase.name == PHASE)
     return {name: count / phase.length for name, count in phase.sequences.items()}
@@ -55,7 +55,7 @@ def shares() -> dict[str, float]:
 
 def make_data(folder: Path, tokens: int) -> dict[str, Any]:
     """Write the datasets, flat and as caches, and compile the plan; return the task."""
-    from tootsie.mixtures.compiler import compile_file
+    from tootsie.mixtures.compilation import compile_file
 
     parts = shares()
     plan = folder / "plan.json"

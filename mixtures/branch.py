@@ -12,7 +12,8 @@ from tootsie.mixtures.duration import Unit, parse_duration
 from tootsie.mixtures.measured import Measured, measured_in_plan, planned_shuffle
 from tootsie.mixtures.order import Order
 from tootsie.mixtures.phase_part import whole_name
-from tootsie.mixtures.plan import Branch, Plan, PlanPhase
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import Branch, PlanPhase
 from tootsie.mixtures.shares import add_owed
 from tootsie.mixtures.spec import Spec
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from tootsie.datasets.errors import SpecError
 from tootsie.mixtures.learning_rate import describe_rate
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Change, Plan, PlanPhase
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL, Change, PlanPhase
 from tootsie.mixtures.settings import PhaseSettings, RopeSettings
 
 INHERITED = tuple(name for name in PhaseSettings.model_fields if name != "learning_rate")

@@ -30,7 +30,7 @@ def compile_command(
     as_json: JsonOption = False,
 ) -> None:
     """Compile a YAML spec and the ledgers of its caches into a plan."""
-    from tootsie.mixtures.compiler import compile_in_full, refuse_other_file
+    from tootsie.mixtures.compilation import compile_in_full, refuse_other_file
     from tootsie.mixtures.preflight.check import preflight, refusal
     from tootsie.mixtures.preflight.checks import CHECKS
 
@@ -69,7 +69,7 @@ def preflight_command(
     """Look for the mistakes of runs before; exit code 2 where one is found that the spec does not acknowledge."""
     import dataclasses
 
-    from tootsie.mixtures.compiler import compile_in_full
+    from tootsie.mixtures.compilation import compile_in_full
     from tootsie.mixtures.preflight.check import preflight, refusals
     from tootsie.mixtures.preflight.checks import CHECKS
     from tootsie.mixtures.preflight.report import print_findings
@@ -201,7 +201,7 @@ def amend_command(
 ) -> None:
     """Prove that a new spec leaves the past of a running plan as it was, or name the first sequence that differs."""
     from tootsie.mixtures.comparison import require_same_past
-    from tootsie.mixtures.compiler import compile_file, refuse_other_file
+    from tootsie.mixtures.compilation import compile_file, refuse_other_file
     from tootsie.mixtures.plan import Plan
 
     old = Plan.load(plan)

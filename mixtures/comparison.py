@@ -13,7 +13,8 @@ from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.block_shuffle import how
 from tootsie.mixtures.changes import list_changes
 from tootsie.mixtures.order import Order
-from tootsie.mixtures.plan import Plan, PlanPhase
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import PlanPhase
 
 _CHUNK = 2**20
 """Positions drawn at a time."""

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from tootsie.mixtures.forecast import DatasetForecast, forecast
 from tootsie.mixtures.learning_rate import describe_rate
-from tootsie.mixtures.plan import Plan, PlanPhase
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import PlanPhase
 
 PLAIN_WIDTH = 140
 """Columns where the output is not a terminal."""

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan, PlanPhase
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL, PlanPhase
 
 
 @dataclass(frozen=True)

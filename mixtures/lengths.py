@@ -12,7 +12,8 @@ import numpy as np
 from tootsie.mixtures.tape import Tape
 
 if TYPE_CHECKING:
-    from tootsie.mixtures.plan import Plan, PlanPhase
+    from tootsie.mixtures.plan import Plan
+    from tootsie.mixtures.plan_parts import PlanPhase
 
 
 class Lengths:

@@ -15,7 +15,7 @@ from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.block_shuffle import BlockShuffle
 from tootsie.mixtures.cache_location import CARD
 from tootsie.mixtures.duration import Unit
-from tootsie.mixtures.plan import Evidence, PlanDataset
+from tootsie.mixtures.plan_parts import Evidence, PlanDataset
 from tootsie.mixtures.spec import Spec
 from tootsie.tokenize.ledger import Ledger, TokenizerIdentity, load_ledger
 

@@ -17,7 +17,8 @@ import numpy as np
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.block_shuffle import Shuffle, epoch_shuffle, permute_each
 from tootsie.mixtures.phase_order import PhaseOrder, grouped
-from tootsie.mixtures.plan import Plan, PlanPhase
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import PlanPhase
 from tootsie.mixtures.tape import Tape
 
 STRETCH_FROM = 2**14

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 
 from tootsie.mixtures.block_shuffle import BlockShuffle
 from tootsie.mixtures.learning_rate import Cycle, LearningRate
-from tootsie.mixtures.plan import Branch, Change, Plan, PlanDataset, PlanPhase
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import Branch, Change, PlanDataset, PlanPhase
 from tootsie.mixtures.settings import PhaseSettings, RopeSettings
 from tootsie.tokenize.ledger import TokenizerIdentity
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.duration import Duration
 from tootsie.mixtures.learning_rate import Cycle, LearningRate, Shape
-from tootsie.mixtures.plan import PlanPhase
+from tootsie.mixtures.plan_parts import PlanPhase
 from tootsie.mixtures.spec import CycleSpec, LearningRateSpec, Scale, Spec
 from tootsie.mixtures.step_size import Reached, StepSize
 

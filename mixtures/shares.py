@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tootsie.mixtures.apportionment import largest_remainder, round_parts
 from tootsie.mixtures.measured import Measured
-from tootsie.mixtures.plan import WEIGHT_TOTAL
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 from tootsie.mixtures.spec import By, DatasetSpec, GroupSpec, Spec
 
 

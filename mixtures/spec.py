@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from tootsie.mixtures.duration import Duration, Unit, parse_duration
 from tootsie.mixtures.learning_rate import Shape
-from tootsie.mixtures.plan import MAX_BATCH_SIZE
+from tootsie.mixtures.plan_parts import MAX_BATCH_SIZE
 from tootsie.mixtures.settings import RopeSettings
 from tootsie.mixtures.shuffle_spec import ShuffleSpec
 

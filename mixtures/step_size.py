@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.duration import Duration, Unit
-from tootsie.mixtures.plan import MAX_BATCH_SIZE, Plan, PlanPhase
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import MAX_BATCH_SIZE, PlanPhase
 from tootsie.mixtures.spec import PhaseSpec
 from tootsie.mixtures.tape import Tape
 

@@ -9,7 +9,8 @@ import numpy as np
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.datasets.terminal import printable_line
 from tootsie.mixtures.order import Order
-from tootsie.mixtures.plan import Evidence, Plan
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import Evidence
 from tootsie.tokenize.cache import TokenCache
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from tootsie.datasets.yaml_source import Path, YamlSource
 from tootsie.mixtures.apportionment import largest_remainder
 from tootsie.mixtures.phase_part import part_name
-from tootsie.mixtures.plan import WEIGHT_TOTAL
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 from tootsie.mixtures.spec import Form, TransitionSpec
 from tootsie.mixtures.step_size import StepSize
 

@@ -6,7 +6,7 @@ import bisect
 import itertools
 from collections.abc import Iterator
 
-from tootsie.mixtures.compiler import Compiled
+from tootsie.mixtures.compilation import Compiled
 from tootsie.mixtures.phase_part import whole_name
 from tootsie.mixtures.plan import Plan
 from tootsie.mixtures.preflight.check import Check, Problem, Severity

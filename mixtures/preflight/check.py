@@ -9,7 +9,7 @@ from enum import StrEnum
 from tootsie.datasets.errors import SpecError
 from tootsie.datasets.yaml_model import nearest
 from tootsie.datasets.yaml_source import Path
-from tootsie.mixtures.compiler import Compiled
+from tootsie.mixtures.compilation import Compiled
 
 
 class Severity(StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tootsie.datasets import storage
 from tootsie.datasets.contamination import DecontaminationReport, load_report
 from tootsie.datasets.errors import UserError
-from tootsie.mixtures.compiler import Compiled
+from tootsie.mixtures.compilation import Compiled
 from tootsie.mixtures.preflight.check import Check, Problem, Severity
 
 

@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Iterator
 from fractions import Fraction
 
-from tootsie.mixtures.compiler import Compiled
+from tootsie.mixtures.compilation import Compiled
 from tootsie.mixtures.forecast import forecast
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Evidence, PlanPhase
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL, Evidence, PlanPhase
 from tootsie.mixtures.preflight.check import Check, Problem, Severity
 from tootsie.mixtures.shares import composition
 from tootsie.mixtures.spec import By

@@ -6,9 +6,9 @@ import itertools
 import math
 from collections.abc import Iterator
 
-from tootsie.mixtures.compiler import Compiled
+from tootsie.mixtures.compilation import Compiled
 from tootsie.mixtures.duration import Unit
-from tootsie.mixtures.plan import PlanPhase
+from tootsie.mixtures.plan_parts import PlanPhase
 from tootsie.mixtures.preflight.check import Check, Problem, Severity
 
 SAFE_RATE_FOR_TUNING = 1e-4

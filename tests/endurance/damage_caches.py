@@ -29,7 +29,7 @@ from tootsie.datasets import manifest, storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import UserError
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.mixtures.plan import Plan
 from tootsie.mixtures.sampler import Batch, Sampler
 from tootsie.tokenize.build import BuildSettings, build_caches

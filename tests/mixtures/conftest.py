@@ -14,7 +14,8 @@ from tootsie.datasets.accounting import Accounting
 from tootsie.mixtures.compiler import compile_spec
 from tootsie.mixtures.learning_rate import LearningRate, Shape
 from tootsie.mixtures.measured import Measured, measured_cache
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan, PlanDataset, PlanPhase, add_counts
+from tootsie.mixtures.plan import Plan, add_counts
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL, PlanDataset, PlanPhase
 from tootsie.mixtures.settings import PhaseSettings
 from tootsie.mixtures.shares import add_owed, phase_sequences
 from tootsie.mixtures.spec_file import parse_spec

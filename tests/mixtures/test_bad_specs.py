@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tootsie.datasets.errors import UserError
-from tootsie.mixtures.compiler import compile_in_full
+from tootsie.mixtures.compilation import compile_in_full
 from tootsie.mixtures.preflight.check import preflight, refusal
 from tootsie.mixtures.preflight.checks import CHECKS
 

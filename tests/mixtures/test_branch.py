@@ -11,9 +11,9 @@ import pytest
 
 from tootsie.datasets.errors import SpecError
 from tootsie.mixtures.comparison import first_difference, require_same_past
-from tootsie.mixtures.compiler import Compiled, compile_in_full
+from tootsie.mixtures.compilation import Compiled, compile_in_full
 from tootsie.mixtures.order import Order
-from tootsie.mixtures.plan import WEIGHT_TOTAL
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 from tootsie.mixtures.preflight.check import preflight
 from tootsie.mixtures.preflight.checks import CHECKS
 

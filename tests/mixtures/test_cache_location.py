@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.mixtures.plan import Plan
 
 SPEC = """\

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.mixtures.comparison import compare, first_difference, require_same_past
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Plan
 

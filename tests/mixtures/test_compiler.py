@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tootsie.datasets.errors import SpecError
-from tootsie.mixtures.compiler import compile_file
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan
+from tootsie.mixtures.compilation import compile_file
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 
 HEAD = """\
 name: run

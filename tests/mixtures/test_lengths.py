@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from tootsie.datasets.errors import SpecError
 from tootsie.mixtures.block_shuffle import epoch_shuffle
 from tootsie.mixtures.comparison import first_difference, require_same_past
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.mixtures.order import Order
-from tootsie.mixtures.plan import FORMAT, FORMAT_OF_LENGTHS, WEIGHT_TOTAL, Plan
+from tootsie.mixtures.plan import FORMAT, FORMAT_OF_LENGTHS, Plan
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 from tootsie.mixtures.search import find_document
 from tootsie.mixtures.trace import trace_rows
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tootsie.datasets.errors import ArtefactError, SpecError
-from tootsie.mixtures.compiler import compile_file, compile_spec
+from tootsie.mixtures.compilation import compile_file
+from tootsie.mixtures.compiler import compile_spec
 from tootsie.mixtures.plan import Plan
 from tootsie.mixtures.search import find_document
 from tootsie.mixtures.spec_file import parse_spec

@@ -15,7 +15,8 @@ from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures import order as order_module
 from tootsie.mixtures import phase_order
 from tootsie.mixtures.order import Draws, Order
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 
 NAMES = [f"d{i}" for i in range(8)]
 

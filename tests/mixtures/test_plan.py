@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.cache_location import seen_from
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan, add_counts
+from tootsie.mixtures.plan import Plan, add_counts
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 
 
 @pytest.fixture

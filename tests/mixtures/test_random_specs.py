@@ -17,9 +17,10 @@ from tootsie.mixtures import order as order_module
 from tootsie.mixtures import phase_order
 from tootsie.mixtures.branch import drawn_by
 from tootsie.mixtures.comparison import first_difference, require_same_past
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.mixtures.order import Draws, Order
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 
 Spec = dict[str, Any]
 SEQUENCE_LENGTH = 100

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tootsie.mixtures.compiler import Compiled, compile_in_full
+from tootsie.mixtures.compilation import Compiled, compile_in_full
 from tootsie.mixtures.forecast import forecast
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 from tootsie.mixtures.preflight.check import Severity, preflight, refusals
 from tootsie.mixtures.preflight.checks import CHECKS
 from tootsie.mixtures.trace import trace_rows

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tootsie.datasets.errors import ArtefactError
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.mixtures.plan import Plan
 from tootsie.mixtures.sampler import Sampler
 from tootsie.tokenize.cache import Rows, TokenCache

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tootsie.datasets.errors import InputError
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.mixtures.search import find_document
 from tootsie.mixtures.trace import trace_rows
 

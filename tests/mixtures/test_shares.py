@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tootsie.mixtures.plan import WEIGHT_TOTAL
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 from tootsie.mixtures.shares import asked_shares, phase_sequences
 from tootsie.mixtures.spec import Spec
 

@@ -17,7 +17,7 @@ from tootsie.mixtures.comparison import (
     print_comparison,
     require_same_past,
 )
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.mixtures.order import Order
 from tootsie.mixtures.plan import Plan
 

@@ -9,7 +9,8 @@ import pytest
 
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import ArtefactError, SpecError
-from tootsie.mixtures.compiler import compile_file, compile_spec
+from tootsie.mixtures.compilation import compile_file
+from tootsie.mixtures.compiler import compile_spec
 from tootsie.mixtures.measured import measured_cache
 from tootsie.mixtures.sampler import Sampler
 from tootsie.mixtures.spec_file import parse_spec

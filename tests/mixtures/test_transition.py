@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tootsie.datasets.errors import SpecError
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Plan
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL
 from tootsie.mixtures.spec import Form
 from tootsie.mixtures.transition import blend, progress, split_steps
 

@@ -78,7 +78,7 @@ def tootsie(*arguments: str) -> int:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    from tootsie.mixtures.compiler import compile_file
+    from tootsie.mixtures.compilation import compile_file
 
     folder = tmp_path_factory.mktemp("anneal")
     with contextlib.chdir(folder):

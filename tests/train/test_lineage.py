@@ -18,7 +18,7 @@ from tests.train.conftest import write_cache
 from tootsie.datasets.command_line import run_command
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.mixtures.audit import audit_run
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.mixtures.plan import Plan
 from tootsie.tokenize.ledger import TokenizerIdentity
 from tootsie.train import checkpoint, pins, state_operations

@@ -18,7 +18,7 @@ from tootsie.datasets import beam_runner
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.mixtures.audit import audit_run
-from tootsie.mixtures.compiler import compile_file
+from tootsie.mixtures.compilation import compile_file
 from tootsie.tokenize.chat.build import ChatSettings, build_chat_caches
 from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
 from tootsie.tokenize.shard_writer import shard_path, write_shard

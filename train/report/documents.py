@@ -16,7 +16,8 @@ import numpy as np
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.order import Order
-from tootsie.mixtures.plan import Plan, PlanDataset
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import PlanDataset
 from tootsie.mixtures.tape import Tape
 from tootsie.tokenize.cache import TokenCache
 

@@ -17,7 +17,7 @@ import numpy as np
 from tootsie.datasets import storage
 from tootsie.datasets.errors import SpecError
 from tootsie.mixtures.changes import list_changes
-from tootsie.mixtures.plan import PlanPhase
+from tootsie.mixtures.plan_parts import PlanPhase
 from tootsie.train.report.records import RunRecords, Timing, read_json_lines
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tootsie.datasets.errors import SpecError
-from tootsie.mixtures.compiler import Compiled, compile_in_full, compile_spec
+from tootsie.mixtures.compilation import Compiled, compile_in_full
+from tootsie.mixtures.compiler import compile_spec
 from tootsie.mixtures.preflight.check import Severity, preflight, refusals
 from tootsie.mixtures.preflight.checks import CHECKS
 from tootsie.mixtures.preflight.mistakes import MISTAKES, State, table

@@ -8,7 +8,8 @@ import pytest
 
 from tootsie.datasets.contamination import DecontaminationReport, SearchedCorpus, SearchedEvaluation
 from tootsie.datasets.errors import SpecError
-from tootsie.mixtures.compiler import Compiled, compile_spec
+from tootsie.mixtures.compilation import Compiled
+from tootsie.mixtures.compiler import compile_spec
 from tootsie.mixtures.preflight.check import Severity, preflight
 from tootsie.mixtures.preflight.checks import CHECKS
 from tootsie.mixtures.spec_file import parse_spec

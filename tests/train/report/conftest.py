@@ -11,7 +11,8 @@ import pytest
 
 from tootsie.mixtures.learning_rate import LearningRate, Shape
 from tootsie.mixtures.order import Order
-from tootsie.mixtures.plan import WEIGHT_TOTAL, Change, Plan, PlanDataset, PlanPhase
+from tootsie.mixtures.plan import Plan
+from tootsie.mixtures.plan_parts import WEIGHT_TOTAL, Change, PlanDataset, PlanPhase
 from tootsie.mixtures.settings import PhaseSettings
 from tootsie.tokenize.ledger import TokenizerIdentity
 
