@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tootsie.curate import cleaning_run, progress
+from tootsie.curate import arguments, cleaning_run, progress
 from tootsie.curate.cleaning_run import CleaningRun
 from tootsie.curate.document_inputs import InputCorpus, find_corpora
-from tootsie.datasets import beam_runner, storage
 from tootsie.datasets.errors import SpecError
 from tootsie.datasets.manifest import Manifest
 from tootsie.datasets.sole_writer import sole_writer
@@ -82,20 +81,8 @@ def parse(stage: str, tokens: Sequence[str], name: str, workers: int | None) -> 
     Raises:
       SpecError: a path is missing, or a name cannot be that of a folder.
     """
-    paths, beam_arguments = beam_runner.split_arguments(tokens)
-    if len(paths) < 2 or "" in paths:
-        raise SpecError("inputs and an output folder are needed", field="IN... OUT", value=list(paths))
-    folder = paths.pop().rstrip("/") or "/"
-    place = storage.absolute(folder)
-    for path in map(storage.absolute, storage.expand(paths)):
-        if f"{place}/".startswith(f"{path}/"):
-            raise SpecError(
-                "the output must not lie inside an input", file=folder, remedy="Name another folder"
-            )
-    own = own_options(stage)
-    beam_options = beam_runner.pipeline_options(
-        beam_arguments, workers=workers, job_name=f"tootsie-curate-{stage}", own_options=own
-    )
+    paths, folder, beam_arguments = arguments.inputs_and_output(tokens)
+    beam_options = arguments.beam_options(stage, beam_arguments, workers)
     corpora = find_corpora(paths, name)
     for corpus in corpora:
         if not _NAME.fullmatch(corpus.source):
@@ -105,13 +92,3 @@ def parse(stage: str, tokens: Sequence[str], name: str, workers: int | None) -> 
                 value=corpus.source,
             )
     return CleaningCommand(stage, folder, corpora, beam_options)
-
-
-def own_options(stage: str) -> list[str]:
-    """Return the options of a command, for suggestions."""
-    import typer.main
-
-    from tootsie.curate.command import app
-
-    command = typer.main.get_group(app).commands[stage]
-    return [name for parameter in command.params for name in parameter.opts]

@@ -4,16 +4,13 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
-import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.main
 
 from tootsie.curate import command_options as options
+from tootsie.curate.corpus_command import run_corpus
 from tootsie.curate.datashop.command import datashop
 from tootsie.curate.decontamination.command import decontaminate
 from tootsie.curate.deduplication.command import dedup
@@ -22,10 +19,7 @@ from tootsie.curate.profile_command import profile
 from tootsie.curate.quality.command import filter_documents
 
 if TYPE_CHECKING:
-    from apache_beam.options.pipeline_options import PipelineOptions
-
-    from tootsie.curate.corpus import Corpus
-    from tootsie.curate.corpus_build import BuildSettings, Job
+    from tootsie.curate.corpus_build import BuildSettings
 
 app = typer.Typer(
     help="Raw dumps to Markdown documents (jsonl.zst with a manifest). Options that are not listed go to Beam and its runner.",
@@ -92,7 +86,7 @@ def arxiv(
         references=options.choice("--references", references, options.REFERENCES),
         **_filters(min_characters, max_characters, languages, licences, max_error_density),
     )
-    _run(
+    run_corpus(
         corpus,
         [*([metadata] if metadata else []), *paths],
         _settings(
@@ -137,7 +131,7 @@ def wikipedia(
         infobox=infobox,
         **_filters(min_characters, max_characters, languages, licences),
     )
-    _run(
+    run_corpus(
         corpus,
         paths,
         _settings(
@@ -225,7 +219,7 @@ def stackexchange(
         truncated=options.choice("--truncated", truncated, ("fail", "keep")) == "keep",
         site=options.host(site),
     )
-    _run(
+    run_corpus(
         corpus,
         paths,
         _settings(
@@ -285,7 +279,7 @@ def web(
         ),
         **filters,
     )
-    _run(
+    run_corpus(
         corpus,
         paths,
         _settings(shards, seed, limit, max_failures, time_limit, memory_limit, allow_empty, 0),
@@ -337,90 +331,3 @@ def _filters(
         "licences": options.several("--licences", licences, r"[^\s,]+", "names, as in CC-BY-4.0,CC0-1.0"),
         "max_error_density": max_error_density,
     }
-
-
-def _run(
-    corpus: Corpus,
-    tokens: Sequence[str],
-    settings: BuildSettings,
-    workers: int | None,
-    *,
-    dry_run: bool,
-    overwrite: bool,
-) -> None:
-    from tootsie.datasets import beam_runner, storage
-    from tootsie.datasets.errors import SpecError
-
-    paths, beam_arguments = beam_runner.split_arguments(tokens)
-    if len(paths) < 2:
-        raise SpecError("inputs and an output folder are needed", field="IN... OUT", value=list(paths))
-    if "" in paths:  # an unset variable of a shell would else mean this folder
-        raise SpecError("a path is empty", field="IN... OUT", value=list(paths))
-    folder = paths.pop().rstrip("/") or "/"
-    place = storage.absolute(folder)
-    for path in map(storage.absolute, storage.expand(paths)):
-        if f"{place}/".startswith(f"{path}/"):
-            raise SpecError(
-                "the output must not lie inside an input", file=folder, remedy="Name another folder"
-            )
-    commands = typer.main.get_group(app).commands
-    own = [name for parameter in commands[corpus.name].params for name in parameter.opts]
-    beam_options = beam_runner.pipeline_options(
-        beam_arguments, workers=workers, job_name=f"tootsie-curate-{corpus.name}", own_options=own
-    )
-
-    from tootsie.curate import corpus_build
-    from tootsie.datasets.sole_writer import sole_writer
-
-    job = corpus_build.make_job(corpus, paths, folder, settings, on_file=_say_file)
-    if dry_run:
-        _say_plan(job)
-        return
-    with sole_writer(folder):
-        _build(job, beam_options, overwrite=overwrite)
-
-
-def _build(job: Job, beam_options: PipelineOptions, *, overwrite: bool) -> None:
-    from tootsie.curate import corpus_build, progress
-
-    folder = job.folder
-    finished = corpus_build.check_output(job, overwrite=overwrite)
-    if finished is not None:
-        print(f"{folder}: already finished, {finished.documents:,} documents; nothing to do")
-        progress.show_accounting(finished, folder)
-        return
-    start = time.monotonic()
-    try:
-        with progress.watch(job):
-            manifest = corpus_build.build(job, beam_options)
-    except OSError as error:
-        if error.filename is None:  # as with a full disk: both places that a run writes to are named
-            error.filename = f"{folder} or {tempfile.gettempdir()}"
-        raise
-    seconds = time.monotonic() - start
-    progress.show_accounting(manifest, folder)
-    progress.show_notes(manifest)
-    text = sum(entry.text_bytes for entry in manifest.files)
-    source = sum(entry.size for entry in manifest.inputs)
-    print(
-        f"{folder}: {manifest.documents:,} documents, {text / 1e6:.1f} MB of text from {source / 1e6:.1f} MB of dumps "
-        f"in {seconds:.1f} s ({manifest.documents / seconds:.1f} documents/s)"
-    )
-
-
-def _say_file(name: str, size: int) -> None:
-    if size > 2**28:
-        print(f"computing the checksum of {name} ({size / 1e9:.1f} GB)", file=sys.stderr, flush=True)
-
-
-def _say_plan(job: Job) -> None:
-    from tootsie.curate.shard_output import part_name
-
-    for entry in job.plan.inputs:
-        print(f"read\t{entry.path}\t{entry.size}")
-    for name, value in job.plan.settings.items():
-        print(f"setting\t{name}\t{value}")
-    for shard in range(job.shards):
-        print(f"write\t{job.folder}/{part_name(shard, job.shards)}")
-    for name in ("README.md", "_manifest.json"):
-        print(f"write\t{job.folder}/{name}")

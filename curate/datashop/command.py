@@ -38,11 +38,11 @@ def datashop(
     from tootsie.datasets import beam_logging
 
     beam_logging.hush_imports()
-    from tootsie.curate import cleaning_command
+    from tootsie.curate import arguments
     from tootsie.curate.datashop import pipeline
     from tootsie.curate.datashop.run import Stage
     from tootsie.curate.datashop.spec import read_spec
-    from tootsie.datasets import beam_runner, storage
+    from tootsie.datasets import beam_runner
     from tootsie.datasets.errors import SpecError
     from tootsie.datasets.sole_writer import sole_writer
 
@@ -52,18 +52,8 @@ def datashop(
     chosen = [Stage(options.choice("--stage", name, tuple(Stage))) for name in stage or Stage]
     folder = found[1].rstrip("/") or "/"
     spec = read_spec(found[0])
-    place = storage.absolute(folder)
-    for path in map(storage.absolute, storage.expand(spec.inputs)):
-        if f"{place}/".startswith(f"{path}/"):
-            raise SpecError(
-                "the output must not lie inside an input", file=folder, remedy="Name another folder"
-            )
-    beam_options = beam_runner.pipeline_options(
-        beam_arguments,
-        workers=workers,
-        job_name="tootsie-curate-datashop",
-        own_options=cleaning_command.own_options("datashop"),
-    )
+    arguments.refuse_output_inside(folder, spec.inputs)
+    beam_options = arguments.beam_options("datashop", beam_arguments, workers)
     run = pipeline.make_run(spec, folder, beam_options)
     ordered = [one for one in Stage if one in chosen]
     if dry_run:
