@@ -85,6 +85,8 @@ class CachedDocument:
     """uint16 or uint32[n], BOS and EOS included."""
     byte_length: int
     """UTF-8 bytes of its text."""
+    loss_mask: np.ndarray | None = None
+    """bool[n]: which tokens carry loss; ``None``: all."""
 
 
 class TokenCache:
@@ -406,4 +408,5 @@ def _documents(batch: Batch, first: int, last: int) -> Iterator[CachedDocument]:
     names = batch.column("document_id").slice(first, last - first).to_pylist()
     lengths = batch.column("byte_length").slice(first, last - first).to_pylist()
     for row, (name, length) in enumerate(zip(names, lengths, strict=True), start=first):
-        yield CachedDocument(name, batch.read(int(batch.offsets[row]), int(batch.offsets[row + 1])), length)
+        piece = Piece(batch, int(batch.offsets[row]), int(batch.offsets[row + 1]))
+        yield CachedDocument(name, piece.ids, length, piece.loss_mask)

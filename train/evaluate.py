@@ -5,6 +5,8 @@ given the end-of-sequence token as its context, as in training, so its first tok
 a row are cut; the pieces are priced apart. Averages over batches play no part: rows of uneven length weigh by
 their tokens.
 
+Where documents say which tokens carry loss (conversations), only those are priced; bytes are those of these tokens then.
+
 Glossary of shapes:
 - R: rows of a held-out set.
 - B: rows evaluated at once.
@@ -38,12 +40,15 @@ class HeldOut(NamedTuple):
     targets: np.ndarray  # int32 [R, T]: the token that follows each input.
     segment_ids: np.ndarray  # int32 [R, T]: pieces of documents from 1; 0 is padding.
     documents: int  # Documents packed.
-    tokens: int  # Targets, padding left out.
-    bytes: int  # UTF-8 bytes of their texts.
+    tokens: int  # Targets that are priced.
+    bytes: int  # UTF-8 bytes of their texts; where not all tokens carry loss, of those that do.
     buckets: (
         np.ndarray
     )  # int32 [R, T]: of the target's position within its piece, see :func:`bucket_of`; padding: 0.
-    ends: np.ndarray  # bool [R, T]: the last token of a document, its terminator where it has one.
+    ends: np.ndarray  # bool [R, T]: the last priced token of a document, its terminator where it has one.
+    scored: (
+        np.ndarray
+    )  # bool [R, T]: the targets that are priced, all but padding where every token carries loss.
     tags: tuple[str, ...] = ()  # Averages that the set is part of.
 
 
@@ -53,7 +58,7 @@ class Score(NamedTuple):
     loss: float  # Nats per token.
     bits_per_byte: float  # All bits ÷ all bytes.
     tokens_scored: int  # Tokens priced.
-    bytes: int  # UTF-8 bytes of the texts.
+    bytes: int  # UTF-8 bytes of the texts, or of what is priced of them.
     loss_by_position: tuple[
         float | None, ...
     ] = ()  # Nats per token in each bucket of positions; None where it is empty.
@@ -74,53 +79,75 @@ def pack(
     bos_id: int | None,
     eos_id: int,
     token_limit: int | None = None,
+    token_bytes: Callable[[], np.ndarray] | None = None,
 ) -> HeldOut:
     """Pack documents into rows of ``length``, in order, several to a row where they fit.
 
     Args:
       name: of the set.
-      documents: each with ``input_ids`` and ``byte_length``, as ``TokenCache.iterate`` gives them.
+      documents: each with ``input_ids``, ``byte_length`` and ``loss_mask``, as ``TokenCache.iterate`` gives them. One in which
+        nothing carries loss is left out.
       length: T.
       bos_id: the id that every document begins with, or ``None`` where documents have no such id.
       eos_id: context of the first token where ``bos_id`` is ``None``.
-      token_limit: stop after the document that reaches this many tokens.
+      token_limit: stop after the document that reaches this many tokens, priced or not.
+      token_bytes: gives int64[V], the bytes of text of each id; asked for where a document has a loss mask.
 
     Raises:
-      ArtefactError: no document at all.
+      ArtefactError: no document at all, or none with a token that carries loss.
     """
-    rows: list[list[tuple[np.ndarray, np.ndarray, bool]]] = []
-    room = count = total = byte_total = 0
+    rows: list[list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = []
+    room = count = read = total = byte_total = 0
+    lengths = None
     for document in documents:
         ids = np.asarray(document.input_ids, np.int32)
+        carries = np.ones(len(ids), bool) if document.loss_mask is None else np.asarray(document.loss_mask)
         if bos_id is None:
-            ids = np.concatenate([np.array([eos_id], np.int32), ids])
+            ids, carries = np.concatenate([np.array([eos_id], np.int32), ids]), np.append(False, carries)
+        carries = carries[1:]
         for start in range(0, len(ids) - 1, length):
             inputs, targets = ids[:-1][start : start + length], ids[1:][start : start + length]
+            scored = carries[start : start + length]
+            if not scored.any():
+                continue
             if len(inputs) > room:
                 rows.append([])
                 room = length
-            rows[-1].append((inputs, targets, start + length >= len(ids) - 1))
+            # 2 where the document's last priced token is.
+            marks = scored.astype(np.int8)
+            if not carries[start + length :].any():
+                marks[np.flatnonzero(scored)[-1]] = 2
+            rows[-1].append((inputs, targets, marks))
             room -= len(inputs)
-        count, total, byte_total = count + 1, total + len(ids) - 1, byte_total + int(document.byte_length)
-        if token_limit is not None and total >= token_limit:
+        size = int(document.byte_length)
+        if document.loss_mask is not None:
+            assert token_bytes is not None, "the bytes of what carries loss are those of its tokens"
+            lengths = token_bytes() if lengths is None else lengths
+            size = int(lengths[ids[1:][carries]].sum())
+        count, read = count + bool(carries.any()), read + len(ids) - 1
+        total, byte_total = total + int(carries.sum()), byte_total + size
+        if token_limit is not None and read >= token_limit:
             break
     if not total or not byte_total:
         raise ArtefactError("the held-out set has no documents", field=f"evaluation.sets.{name}")
     packed = [np.zeros((len(rows), length), np.int32) for _ in range(4)]
-    ends = np.zeros((len(rows), length), bool)
+    marked = np.zeros((len(rows), length), np.int8)
     for row, pieces in enumerate(rows):
         at = 0
-        for segment, (inputs, targets, is_last) in enumerate(pieces, 1):
+        for segment, (inputs, targets, marks) in enumerate(pieces, 1):
             stop = at + len(inputs)
             packed[3][row, at:stop] = bucket_of(np.arange(stop - at))
-            ends[row, stop - 1] = is_last
+            marked[row, at:stop] = marks
             packed[0][row, at:stop], packed[1][row, at:stop], packed[2][row, at:stop] = (
                 inputs,
                 targets,
                 segment,
             )
             at = stop
-    return HeldOut(name, packed[0], packed[1], packed[2], count, total, byte_total, packed[3], ends)
+    inputs, targets, segment_ids, buckets = packed
+    return HeldOut(
+        name, inputs, targets, segment_ids, count, total, byte_total, buckets, marked == 2, marked > 0
+    )
 
 
 def make_evaluate(
@@ -141,12 +168,13 @@ def make_evaluate(
         segment_ids: jax.Array,
         buckets: jax.Array,
         ends: jax.Array,
+        scored: jax.Array,
     ) -> jax.Array:
         """Sums of nats: of the last tokens of documents, then of each bucket of positions."""
         output = model.apply(params, inputs, segment_ids)
         hidden = output.hidden.reshape(-1, output.hidden.shape[-1])
         nll = token_nll(hidden, output.head, targets.reshape(-1), split.loss_block, split.layout)
-        nll = jnp.where(segment_ids.reshape(-1) > 0, nll, 0.0)
+        nll = jnp.where(scored.reshape(-1), nll, 0.0)
         last = jnp.sum(jnp.where(ends.reshape(-1), nll, 0.0))
         count = inputs.shape[1].bit_length() + 1
         return jnp.concatenate([last[None], jax.ops.segment_sum(nll, buckets.reshape(-1), count)])
@@ -163,13 +191,13 @@ def make_evaluate(
             return jax.shard_map(
                 lambda params, *rows: jax.lax.psum(local(params, *rows), ROW_AXES),
                 mesh=mesh,
-                in_specs=(partition_tree(params, shape_of(mesh)), *[ROWS] * 5),
+                in_specs=(partition_tree(params, shape_of(mesh)), *[ROWS] * 6),
                 out_specs=PartitionSpec(),
                 check_vma=False,
             )(params, *rows)
 
     def evaluate(params: Any, held_out: HeldOut) -> Score:
-        rows = (*held_out[1:4], held_out.buckets, held_out.ends)
+        rows = (*held_out[1:4], held_out.buckets, held_out.ends, held_out.scored)
         total: Any = 0.0  # float64: the sums of the batches are float32
         for start in range(0, len(held_out.inputs), batch_size):
             batch = [array[start : start + batch_size] for array in rows]
@@ -177,7 +205,7 @@ def make_evaluate(
             padded = tuple(np.pad(array, padding) for array in batch)
             total = total + np.asarray(nats(params, *place_whole(mesh, padded)), np.float64)
         last, by_position = float(total[0]), total[1:]
-        tokens = np.bincount(held_out.buckets[held_out.segment_ids > 0], minlength=len(by_position))
+        tokens = np.bincount(held_out.buckets[held_out.scored], minlength=len(by_position))
         means = [float(x / n) if n else None for x, n in zip(by_position, tokens, strict=True)]
         return Score(
             loss=float(by_position.sum()) / held_out.tokens,
@@ -185,7 +213,7 @@ def make_evaluate(
             tokens_scored=held_out.tokens,
             bytes=held_out.bytes,
             loss_by_position=tuple(means),
-            loss_of_last=last / held_out.documents,
+            loss_of_last=last / int(held_out.ends.sum()),
         )
 
     return evaluate

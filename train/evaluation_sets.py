@@ -80,6 +80,7 @@ class Encoded(NamedTuple):
 
     input_ids: np.ndarray  # int32 [tokens].
     byte_length: int  # UTF-8 bytes of its text.
+    loss_mask: np.ndarray | None = None  # bool [tokens]: which of them carry loss; None: all.
 
 
 class Named(NamedTuple):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.datasets.yaml_source import YamlSource
 from tootsie.train.architecture import Architecture
@@ -61,13 +63,15 @@ def open_inputs(run: RunFile, file: str) -> Inputs:
     sampler = Sampler(plan, caches)  # compares each cache with what the plan was compiled from
     held_out = []
     texts = any(given.cache is None for given in run.evaluation.sets.values())
-    tokenizer = tokenizer_of(plan.cache_tokenizer, file=run.plan) if run.samples.prompts or texts else None
+    tokenizer = None
+    if run.samples.prompts or texts:
+        tokenizer = tokenizer_of(plan.cache_tokenizer, file=run.plan, name=run.tokenizer)
     for name, given in run.evaluation.sets.items():
         if given.cache is None:
             held_out += open_documents(name, given, tokenizer, plan, run.evaluation)
             continue
         cache = TokenCache.open(given.cache)
-        data = open_held_out(name, cache, given.cache, plan, run.evaluation)
+        data = open_held_out(name, cache, given.cache, plan, run.evaluation, run.tokenizer)
         held_out.append(data._replace(tags=with_parents(given.tags)))
         for dataset, trained in caches.items():
             refuse_leak(name, given.cache, cache.ledger, dataset, trained.ledger)
@@ -154,8 +158,18 @@ def refuse_leak(name: str, url: str, held_out: Any, dataset: str, trained: Any) 
         )
 
 
-def open_held_out(name: str, cache: Any, url: str, plan: Any, settings: EvaluationSettings) -> HeldOut:
+def open_held_out(
+    name: str, cache: Any, url: str, plan: Any, settings: EvaluationSettings, tokenizer: str | None = None
+) -> HeldOut:
     """Pack one held-out set.
+
+    Args:
+      name: of the set.
+      cache: the opened token cache.
+      url: of the cache, for messages.
+      plan: of the run.
+      settings: row length and limit.
+      tokenizer: where the plan's tokenizer lies, if its name is not enough; read where not all tokens carry loss.
 
     Raises:
       ArtefactError: the cache was made with another tokenizer, or is the training split of a dataset of the plan.
@@ -179,7 +193,14 @@ def open_held_out(name: str, cache: Any, url: str, plan: Any, settings: Evaluati
             )
     limit = settings.limit.amount if settings.limit else None
     length = evaluation_length(settings, plan)
-    return pack(name, cache.iterate(), length, bos_of(wanted), wanted.eos_id, limit)
+
+    def token_bytes() -> np.ndarray:
+        from tootsie.tokenize.byte_lengths import byte_lengths
+        from tootsie.tokenize.tokenizers import tokenizer_of
+
+        return byte_lengths(tokenizer_of(wanted, file=url, name=tokenizer))
+
+    return pack(name, cache.iterate(), length, bos_of(wanted), wanted.eos_id, limit, token_bytes)
 
 
 def open_documents(

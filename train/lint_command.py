@@ -17,7 +17,7 @@ def lint_lines(run: Any, inputs: Any) -> list[str]:
 
     if not run.evaluation.sets:
         return []
-    tokenizer = tokenizer_of(inputs.plan.cache_tokenizer, file=run.plan)
+    tokenizer = tokenizer_of(inputs.plan.cache_tokenizer, file=run.plan, name=run.tokenizer)
     findings, _ = lint(run, inputs.plan, tokenizer, DIFFERENCE)
     return [f"  warning: {finding.set}: {finding.trait}: {finding.message}" for finding in findings]
 
@@ -42,7 +42,9 @@ def lint_command(
 
     run = load_run_file(run_file)
     plan = Plan.load(run.plan)
-    findings, profiles = lint(run, plan, tokenizer_of(plan.cache_tokenizer, file=run.plan), difference)
+    findings, profiles = lint(
+        run, plan, tokenizer_of(plan.cache_tokenizer, file=run.plan, name=run.tokenizer), difference
+    )
     if as_json:
         content = {
             "findings": [finding._asdict() for finding in findings],

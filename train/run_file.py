@@ -84,6 +84,15 @@ class SampleSettings(_Section):
     """0 takes the likeliest token always."""
 
 
+class CompilationSettings(_Section):
+    """When the step is compiled: once for each shape of batch. None of it changes what is computed."""
+
+    ahead: bool = True
+    """Whether the steps of later phases are compiled in a thread while earlier ones train; otherwise at the boundary."""
+    cache: Url | None = None
+    """Folder that compiled programs are kept in, for the next start; absent = ``JAX_COMPILATION_CACHE_DIR`` or nowhere."""
+
+
 class BranchSettings(_Section):
     """Another run that this one begins with; the plan must have the same past (``branch`` in its spec)."""
 
@@ -104,6 +113,8 @@ class RunFile(_Section):
     """A preset's name; or all fields; or ``preset: NAME`` with the fields that differ."""
     caches: dict[str, Url] = {}
     """Where token caches lie now, by dataset, if not where the plan says."""
+    tokenizer: Url | None = None
+    """The plan's tokenizer where its name is not enough, a ``tokenizer.json``; for samples and for held-out text."""
     branch: BranchSettings | None = None
     """Where the weights come from, if not from the seed."""
     seed: int = Field(default=0, ge=0, le=MAX_SEED)
@@ -114,6 +125,8 @@ class RunFile(_Section):
     """``stacked`` compiles deep models fast; ``unrolled`` runs faster on a CPU."""
     devices: DeviceSettings = DeviceSettings()
     """How a step is divided over devices, memory and time."""
+    compilation: CompilationSettings = CompilationSettings()
+    """When the step is compiled."""
     evaluation: EvaluationSettings = EvaluationSettings()
     """Held-out evaluation."""
     checkpoints: CheckpointSettings = CheckpointSettings()
@@ -157,7 +170,11 @@ def load_run_file(url: str) -> RunFile:
             "plan": storage.resolve(folder, run.plan),
             "out": storage.resolve(folder, run.out),
             "caches": {name: storage.resolve(folder, cache) for name, cache in run.caches.items()},
+            "tokenizer": run.tokenizer and storage.resolve(folder, run.tokenizer),
             "evaluation": evaluation,
+            "compilation": run.compilation.model_copy(
+                update={"cache": run.compilation.cache and storage.resolve(folder, run.compilation.cache)}
+            ),
             "branch": run.branch
             and run.branch.model_copy(update={"run": storage.resolve(folder, run.branch.run)}),
         }

@@ -178,6 +178,7 @@ class FakeSampler:
 class FakeDocument:
     input_ids: np.ndarray
     byte_length: int
+    loss_mask: np.ndarray | None = None
 
 
 class FakeText:

@@ -62,6 +62,33 @@ def test_every_token_is_scored_once(documents: list[Any]) -> None:
     assert len(rows) < held_out.tokens / 4, "several pieces share a row"
 
 
+def test_only_tokens_that_carry_loss_are_priced_and_only_their_bytes_count(
+    tiny: Architecture, documents: list[Any]
+) -> None:
+    """The price of masked documents is that of the whole less that of what carries no loss, token by token."""
+    model = build(tiny, Execution("float32", LayerLoop.UNROLLED))
+    tokens = jnp.ones((1, 8), jnp.int32)
+    params = jax.tree.map(lambda x: x * 5, model.init(jax.random.key(0), tokens, tokens))
+    first, second = documents[0], documents[1]  # 6 and 7 tokens
+    masks = np.array([0, 0, 1, 1, 0, 0], bool), np.zeros(7, bool)
+    masked = [Piece(one.input_ids, 99, mask) for one, mask in zip((first, second), masks, strict=True)]
+    lengths = np.arange(64) + 100
+    held_out = pack("held", masked, 8, None, 63, token_bytes=lambda: lengths)
+    assert (held_out.documents, held_out.tokens) == (1, 2), "nothing of the second carries loss"
+    assert held_out.bytes == lengths[first.input_ids[2:4]].sum()
+    score = make_evaluate(model, batch_size=3)(params, held_out)
+    before, after = (
+        brute_force_nats(model, params, [Piece(first.input_ids[:count], 1)], 8, 63) for count in (2, 4)
+    )
+    last = after - brute_force_nats(model, params, [Piece(first.input_ids[:3], 1)], 8, 63)
+    assert score.loss == pytest.approx((after - before) / 2, rel=1e-4)
+    assert score.bits_per_byte == pytest.approx((after - before) / math.log(2) / held_out.bytes, rel=1e-4)
+    assert score.loss_of_last == pytest.approx(last, rel=1e-4)
+    assert [bucket for bucket, nats in enumerate(score.loss_by_position) if nats is not None] == [2]
+    with pytest.raises(ArtefactError, match="no documents"):
+        pack("held", masked[1:], 8, None, 63, token_bytes=lambda: lengths)
+
+
 def test_a_limit_takes_whole_documents(documents: list[Any]) -> None:
     held_out = pack("held", documents, 8, None, 63, token_limit=7)
     assert (held_out.documents, held_out.tokens, held_out.bytes) == (2, 6 + 7, 3 * 5 + 3 * 6)
@@ -104,6 +131,7 @@ def test_positions_and_last_tokens_are_priced_apart(tiny: Architecture, document
 class Piece(NamedTuple):
     input_ids: np.ndarray
     byte_length: int
+    loss_mask: np.ndarray | None = None
 
 
 def test_positions_fall_into_buckets_that_double() -> None:

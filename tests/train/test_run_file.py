@@ -20,6 +20,7 @@ evaluation:
   sets: {arxiv: tokens/arxiv}
   every: 40 steps
 caches: {arxiv: "memory://there", local: /abs}
+tokenizer: base/tokenizer.json
 """
 
 
@@ -34,6 +35,8 @@ def test_paths_are_relative_to_the_run_file(tmp_path: Path) -> None:
     assert run.plan == f"{tmp_path}/plan.json"
     assert run.evaluation.sets == {"arxiv": EvaluationSet(cache=f"{tmp_path}/tokens/arxiv")}
     assert run.caches == {"arxiv": "memory://there", "local": "/abs"}
+    assert run.tokenizer is not None
+    assert run.tokenizer.endswith("/base/tokenizer.json")
     assert run.evaluation.every == (40, "steps")
 
 

@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -16,9 +17,10 @@ import pytest
 
 from tootsie.datasets import beam_runner
 from tootsie.datasets.accounting import Accounting
-from tootsie.datasets.errors import ArtefactError, SpecError
+from tootsie.datasets.errors import ArtefactError, InputError, SpecError
 from tootsie.mixtures.audit import audit_run
 from tootsie.mixtures.compilation import compile_file
+from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.chat.build import ChatSettings, build_chat_caches
 from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
 from tootsie.tokenize.shard_writer import shard_path, write_shard
@@ -27,12 +29,12 @@ from tootsie.train import reference
 from tootsie.train.architecture import Architecture
 from tootsie.train.export import ExportDtype, read_export, write_export
 from tootsie.train.importing import import_model, read_source
-from tootsie.train.inputs import open_inputs
+from tootsie.train.inputs import open_held_out, open_inputs
 from tootsie.train.llama_config import SpecialTokens
 from tootsie.train.loop import Summary, train
 from tootsie.train.model import Execution, LayerLoop, build
 from tootsie.train.rope import Rope
-from tootsie.train.run_file import load_run_file
+from tootsie.train.run_file import EvaluationSettings, load_run_file
 from tootsie.train.weights import export_weights, load_weights
 
 ROW = 64
@@ -166,6 +168,23 @@ def test_only_answers_and_replayed_text_carry_loss(world: Path) -> None:
                 assert text.replace("<|endoftext|>", "").replace("<|end_of_text|>", "").strip() == ANSWER
     assert drawn == {"chats": 160, "web": 40}
     assert rows[-1]["consumed"] == drawn
+
+
+def test_held_out_conversations_are_priced_on_their_answers(world: Path) -> None:
+    tokenizer, cache = load_tokenizer("tootsie-16k"), TokenCache.open("chats")
+    plan = SimpleNamespace(cache_tokenizer=cache.ledger.tokenizer, datasets=(), sequence_length=ROW)
+    held = open_held_out("chats", cache, "chats", plan, EvaluationSettings())
+    eos = cache.ledger.tokenizer.eos_id
+    priced = held.targets[held.scored]
+    texts = tokenizer.decode(priced[priced != eos])
+    assert texts.count(ANSWER) == 80
+    assert not texts.replace(ANSWER, "").strip()
+    assert (priced == eos).sum() == 80, "the end of each answer, and none of the row's padding"
+    assert held.bytes == len(texts.encode())
+    assert (held.documents, held.tokens, held.ends.sum()) == (80, len(priced), 80)
+    assert (held.targets[held.ends] == eos).all()
+    with pytest.raises(InputError, match=r"elsewhere/tokenizer\.json"):
+        open_held_out("chats", cache, "chats", plan, EvaluationSettings(), "elsewhere/tokenizer.json")
 
 
 def test_the_answer_is_learnt_and_the_question_is_not(world: Path) -> None:
