@@ -17,6 +17,7 @@ MAX_DEPTH = 8
 """Brackets within one another, at most."""
 VERDICTS = {"Useless": 1, "Poor": 2, "Okay": 3, "Good": 4, "Great": 5}
 _FENCE = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n```\Z", re.DOTALL)
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class AnswerFault(Exception):  # noqa: N818
@@ -104,7 +105,7 @@ def _check(value: Any, schema: dict[str, Any], place: str) -> None:
     else:
         if not isinstance(value, str) or not value.strip():
             raise AnswerFault(f"{place} is no text")
-        if any("\ud800" <= character <= "\udfff" for character in value):
+        if not value.isascii() and _HALF.search(value):
             raise AnswerFault(f"{place} has half a character")
         if "enum" in schema and value not in schema["enum"]:
             raise AnswerFault(f"{place} is none of {', '.join(schema['enum'])}")

@@ -88,6 +88,7 @@ class Client:
         self._lost_in_a_row = 0
         self._stopping = asyncio.Event()
         self._slots = asyncio.Semaphore(model.concurrency)
+        self._desk = asyncio.Lock()
         self._session: Any = None
         self.counters: Counter[str] = Counter()
         """Requests, retries by reason, tokens, answers from the cache."""
@@ -146,12 +147,13 @@ class Client:
 
     async def _filed(self, question: Question) -> tuple[Reply | Failed, dict[str, Any]]:
         """Return what the server says, from the cache where it has said it, with its provenance."""
-        key = question.key(self._model)
+        prompt = prompt_sha256(question.messages)
+        key = question.key(self._model, prompt)
         provenance: dict[str, Any] = {
             "key": key,
             "model": self._model.name,
             "revision": self._model.revision,
-            "prompt_sha256": prompt_sha256(question.messages),
+            "prompt_sha256": prompt,
             "sampling": question.sampling(self._model),
         }
         found = self._cache.get(key)
@@ -213,7 +215,7 @@ class Client:
                 await self._pause(self._wait(attempt, hitch.retry_after))
                 continue
             self._lost_in_a_row = 0
-            return {"reply": dataclasses.asdict(reply), "structured": structured.value}
+            return {"reply": dict(vars(reply)), "structured": structured.value}
 
     def stop(self) -> None:
         """Begin no further attempts; requests under way may end, so that their answers are filed."""
@@ -245,7 +247,8 @@ class Client:
 
         booked = question.tokens()
         content = question.body(self._model, structured)
-        # A slot is free again as soon as the last byte is here: the next request goes before this answer is looked at.
+        # A slot is free again as soon as the last byte is here. Answers often come in bursts: of these one is looked at in a turn
+        # of the loop, so that the next requests go out in between and not after the whole burst.
         async with self._slots:
             wait = max(self._requests.delay(1), self._tokens.delay(booked))
             if wait:
@@ -266,6 +269,12 @@ class Client:
             except (aiohttp.ClientError, OSError, ValueError) as error:
                 detail = without_key(f"{type(error).__name__}: {error}", self._headers)
                 raise Hitch("connection", shorten(detail, 300)) from None
+        async with self._desk:
+            await asyncio.sleep(0)
+            return self._read(status, headers, body, booked)
+
+    def _read(self, status: int, headers: dict[str, str], body: bytes, booked: int) -> Reply:
+        """Return the answer in a response, its tokens booked."""
         try:
             if len(body) > MAX_BODY:
                 raise Hitch("malformed response", f"more than {MAX_BODY:,} bytes")

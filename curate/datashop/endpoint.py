@@ -67,13 +67,18 @@ class Question:
     likelihood: bool = False
     """Whether it is not the answer that is wanted but how probable each first word of it is."""
 
-    def key(self, model: ModelSpec) -> str:
-        """Return what the answer is filed under: a hash of all that it depends on, 64 hex digits."""
+    def key(self, model: ModelSpec, prompt: str | None = None) -> str:
+        """Return what the answer is filed under: a hash of all that it depends on, 64 hex digits.
+
+        Args:
+          model: the endpoint.
+          prompt: :func:`prompt_sha256` of the messages, where it is known.
+        """
         return fingerprint(
             {
                 "model": model.name,
                 "revision": model.revision,
-                "messages": prompt_sha256(self.messages),
+                "messages": prompt or prompt_sha256(self.messages),
                 "schema": self.form.schema,
                 "sampling": self.sampling(model),
                 **({"likelihood": True} if self.likelihood else {}),
