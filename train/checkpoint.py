@@ -26,6 +26,7 @@ from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.datasets.provenance import fingerprint
 from tootsie.datasets.sealed import Sealed
+from tootsie.train import hosts
 
 FORMAT = "tootsie-checkpoint/1"
 RECORD_NAME = "record.json"
@@ -109,19 +110,23 @@ def begin(folder: str, state: Any, record: CheckpointRecord) -> Callable[[], Che
     """Begin to write a checkpoint; return the function that waits for it, checks what is on disk and writes the record.
 
     That function may be called in another thread. The arrays are needed only until this returns, except on a CPU, where
-    the host's view of an array is the array itself.
+    the host's view of an array is the array itself. On several hosts each process calls both: each writes the parts of arrays
+    that its devices hold, the first checks the files and writes the record.
     """
     url = storage.join(folder, str(record.step))
     filesystem, path = url_to_fs(url)
-    if filesystem.exists(path):  # unfinished, or older than the one it replaces
+    if hosts.is_first() and filesystem.exists(path):  # unfinished, or older than the one it replaces
         storage.remove(storage.join(url, RECORD_NAME))
         filesystem.rm(path, recursive=True)
-    checkpointer = _checkpointer()
-    checkpointer.save(_orbax_path(storage.join(url, "state")), state)
+    checkpointer = _checkpointer(f"save {url}")
+    checkpointer.save(_orbax_path(storage.join(url, "state")), state)  # all wait here for the first
 
     def complete() -> CheckpointRecord:
         with checkpointer:
             checkpointer.wait_until_finished()
+        return hosts.from_first(f"written {url}", finish)
+
+    def finish() -> CheckpointRecord:
         finished = record.model_copy(update={"files": _digests(url)})
         finished = finished.sealed()
         content = json.dumps(finished.model_dump(), indent=1, ensure_ascii=False) + "\n"
@@ -305,7 +310,7 @@ def restore(folder: str, step: int, like: Any) -> Any:
         lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=leaf.sharding or sharding), like
     )
     url = storage.join(folder, str(step), "state")
-    with _checkpointer() as checkpointer:
+    with _checkpointer(f"restore {url}") as checkpointer:
         stored = _leaves(checkpointer.metadata(_orbax_path(url)).item_metadata.tree)
         wanted = _leaves(target)
         for name in sorted(stored.keys() | wanted.keys()):
@@ -379,8 +384,14 @@ def _orbax_path(url: str) -> str:
     return url if local is None else str(local.absolute())
 
 
-def _checkpointer() -> Any:
+def _checkpointer(name: str) -> Any:
+    """Return an Orbax checkpointer; its processes wait for each other under ``name``, outside of the computation."""
     import orbax.checkpoint
 
     logging.getLogger("absl").setLevel(logging.WARNING)
-    return orbax.checkpoint.StandardCheckpointer()
+    if hosts.count() == 1:
+        return orbax.checkpoint.StandardCheckpointer()
+    options = orbax.checkpoint.options.MultiprocessingOptions(
+        active_processes=set(range(hosts.count())), barrier_sync_key_prefix=name.replace("/", "_")
+    )
+    return orbax.checkpoint.StandardCheckpointer(multiprocessing_options=options)

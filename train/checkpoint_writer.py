@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tootsie.train import checkpoint
+from tootsie.train import checkpoint, hosts
 from tootsie.train.checkpoint import CheckpointRecord
 
 
@@ -65,7 +65,7 @@ class CheckpointWriter:
         if self._fault is not None:
             fault, self._fault = self._fault, None
             raise fault
-        if self._temporary is not None and self._temporary != record.step:
+        if hosts.is_first() and self._temporary is not None and self._temporary != record.step:
             checkpoint.remove(self._folder, self._temporary)
         self._temporary = record.step if record.temporary else None
         self.newest = record.step

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import enum
 import os
 from typing import Annotated, Any
 
 import typer
 
 from tootsie.datasets.default_command import with_default
+from tootsie.datasets.errors import EXIT_FAULT
 from tootsie.train import exchange_command, state_command
 from tootsie.train.lint_command import lint_command, lint_lines
+
+
+class HostDetection(enum.StrEnum):
+    """How the processes of a run find each other when they are not told."""
+
+    AUTO = "auto"
+    """JAX asks the machine."""
+    ONE = "one"
+    """There is one, whatever the machine says."""
+
 
 app = typer.Typer(
     cls=with_default("run"),
@@ -30,6 +42,30 @@ def run_command(
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**32 - 1, help="In place of the run file's seed.")
     ] = None,
+    hosts: Annotated[
+        HostDetection | None,
+        typer.Option(
+            envvar="TOOTSIE_HOSTS",
+            help="auto: JAX asks the TPU pod, Slurm, Open MPI or Kubernetes who takes part (left out: on a TPU only); one: none.",
+        ),
+    ] = None,
+    coordinator: Annotated[
+        str | None,
+        typer.Option(
+            envvar="JAX_COORDINATOR_ADDRESS",
+            metavar="HOST:PORT",
+            help="Where the processes meet, in the first of them.",
+        ),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, envvar="JAX_NUM_PROCESSES", help="How many there are.")
+    ] = None,
+    process: Annotated[
+        int | None, typer.Option(min=0, envvar="JAX_PROCESS_ID", help="Number of this one, from 0.")
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0.1, help="Of several processes: minutes without a step until all give up.")
+    ] = 60,
 ) -> None:
     """Train, or continue: the same command resumes from the newest good checkpoint."""
     from tootsie.train.inputs import open_inputs
@@ -38,21 +74,22 @@ def run_command(
     run = load_run_file(run_file)
     if seed is not None:
         run = run.model_copy(update={"seed": seed})
-    inputs = open_inputs(run, run_file)
     if dry_run:
+        inputs = open_inputs(run, run_file)
         for line in (*describe(run, inputs), *lint_lines(run, inputs)):
             typer.echo(line)
         return
 
-    from tootsie.datasets.sole_writer import sole_writer
-    from tootsie.train.interrupt import leaving_at_once
-    from tootsie.train.loop import train
-    from tootsie.train.progress import display
+    from tootsie.train.host_watch import HostSettings
+    from tootsie.train.joint_run import train_together
 
-    with sole_writer(run.out), leaving_at_once(), display(inputs.plan.total_steps) as shown:
-        summary = train(run, inputs, shown.tell, limit, shown.advance)
-    for line in summarise(run, summary):
+    detect = None if hosts is None else hosts is HostDetection.AUTO
+    settings = HostSettings(detect, coordinator, processes, process, patience * 60)
+    summary = train_together(run, lambda: open_inputs(run, run_file), settings, limit)
+    for line in summarise(run, summary) if summary is not None else ():
         typer.echo(line)
+    if summary is not None and summary.told_to_end:
+        raise typer.Exit(EXIT_FAULT)
 
 
 @app.command("sample")
@@ -175,7 +212,8 @@ def describe(run: Any, inputs: Any) -> list[str]:
 
 def summarise(run: Any, summary: Any) -> list[str]:
     """Return what a run prints at its end."""
-    state = "finished" if summary.finished else "stopped by --limit; the same command continues"
+    reason = "by SIGTERM" if summary.told_to_end else "by --limit"
+    state = "finished" if summary.finished else f"stopped {reason}; the same command continues"
     progress = summary.progress
     lines = [
         f"{state}: step {progress.steps:,}, {progress.tokens:,} tokens, {summary.seconds:,.0f} s, "

@@ -18,7 +18,7 @@ import numpy as np
 
 from tootsie.datasets import storage
 from tootsie.datasets.errors import UserError
-from tootsie.train import checkpoint, lineage
+from tootsie.train import checkpoint, hosts, lineage
 from tootsie.train.alarms import Alarm, Watcher
 from tootsie.train.cadence import Duration, Progress, is_due
 from tootsie.train.checkpoint import CheckpointRecord
@@ -27,18 +27,18 @@ from tootsie.train.devices import plan_computation
 from tootsie.train.evaluate import Score, make_evaluate
 from tootsie.train.evaluation_sets import averages
 from tootsie.train.export import SpecialTokens, write_export
+from tootsie.train.feed import feed
 from tootsie.train.generate import make_generate, prompt_ids, until_end
 from tootsie.train.inputs import Inputs, bos_of
-from tootsie.train.metrics import Recorder
+from tootsie.train.metrics import Recorder, Unrecorded
 from tootsie.train.model import build
 from tootsie.train.norms import group_names, named_norms
 from tootsie.train.optimizer import Guard, StepSettings
 from tootsie.train.pins import pin
 from tootsie.train.resolved import binding_of, resolve_config
 from tootsie.train.run_file import RunFile
-from tootsie.train.sharding import place_whole
 from tootsie.train.spikes import SpikeWindow
-from tootsie.train.step import Rows, TrainingState, make_init, make_update, state_shapes
+from tootsie.train.step import TrainingState, make_init, make_update, state_shapes
 
 
 class TrainingStoppedError(UserError):
@@ -54,6 +54,7 @@ class Summary(NamedTuple):
     seconds: float  # Wall time of this invocation.
     tokens_per_second: float  # Of the median step, compilation and evaluation left out.
     scores: dict[str, dict[str, Score]]  # Last evaluation: by held-out set, then "hot" and "ema".
+    told_to_end: bool = False  # Whether it stopped because one of several hosts was sent SIGTERM.
 
 
 def train(
@@ -64,6 +65,8 @@ def train(
     advance: Callable[[int], None] = lambda steps: None,
 ) -> Summary:
     """Train ``run`` to the end of its plan, from its newest good checkpoint where there is one.
+
+    On several hosts each process calls this; the first alone writes, all but the arrays of checkpoints.
 
     Args:
       run: what to train and record.
@@ -104,12 +107,12 @@ def train(
     config = resolve_config(run, plan, architecture, shapes.params)
     config["attention"] = computation.execution.attention.value
     binding = binding_of(run, plan, architecture)
-    start = lineage.start_of(run, plan, binding, tell)
+    start = hosts.from_first("start", lambda: lineage.start_of(run, plan, binding, tell))
     found = start.record if start.own else None
     consumed = np.zeros(len(plan.datasets), np.int64)
     names = [dataset.name for dataset in plan.datasets]
     if found is None:
-        refuse_foreign_records(run.out)
+        hosts.from_first("foreign-records", lambda: refuse_foreign_records(run.out))
         tell(
             f"a new run: {config['parameters']:,} parameters, {plan.total_steps:,} steps, on {jax.default_backend()}"
         )
@@ -118,16 +121,20 @@ def train(
     else:
         state = lineage.restore_state(start, shapes)
         consumed[:] = [start.record.consumed.get(name, 0) for name in names]
+    writes = hosts.is_first()
     if found is not None:
-        checkpoint.remove_replaced(folder, found.step)
         tell(f"resuming after step {found.step:,} of {plan.total_steps:,}")
     first = 0 if start.record is None else start.record.step
     window = SpikeWindow(run.spikes, () if start.record is None else start.record.spike_window)
-    recorder = Recorder(run.out, {} if found is None else found.lines, first, run.wandb)
-    checkpoint.remove_unfinished(folder)  # nothing is deleted before all is known to fit
+    recorder: Recorder | Unrecorded = Unrecorded()
     config["lineage"] = list(start.lineage)
-    lineage.keep_plan(run.out, plan)
-    storage.write_bytes(storage.join(run.out, "config.json"), _json(config))
+    if writes:
+        recorder = Recorder(run.out, {} if found is None else found.lines, first, run.wandb)
+        if found is not None:
+            checkpoint.remove_replaced(folder, found.step)
+        checkpoint.remove_unfinished(folder)  # nothing is deleted before all is known to fit
+        lineage.keep_plan(run.out, plan)
+        storage.write_bytes(storage.join(run.out, "config.json"), _json(config))
     scores: dict[str, dict[str, Score]] = {}
     durations: list[float] = []  # seconds per token of each step
     writer = CheckpointWriter(folder, found)
@@ -145,13 +152,15 @@ def train(
 
     def record(kind: str, entry: dict[str, Any]) -> None:
         """Record an entry, and what it gives alarm of."""
+        if not writes:
+            return
         recorder.record(kind, entry)
         for alarm in watcher.observe({"kind": kind, **entry}):
             raise_alarm(alarm)
 
     def raise_alarm(alarm: Alarm) -> None:
         recorder.record("alarm", alarm.record())
-        if not alarm.first:
+        if not alarm.first or not writes:
             return
         writer.finish()
         pinned = "no checkpoint to pin"
@@ -229,12 +238,12 @@ def train(
 
     stop = plan.total_steps if limit is None else min(plan.total_steps, first + limit)
     logged = first  # steps told so far
-    for step, batch in enumerate(sampler.batches(first, stop), first):
+    ending = False
+    for step, batch in enumerate(feed(sampler, mesh, first, stop), first):
         began = time.perf_counter()
         phase = plan.phase_of_step(step)
         settings = window.limit(settings_of(plan, step))
-        rows = place_whole(mesh, Rows(batch.tokens, batch.segment_ids, batch.loss_mask))
-        state, metrics = update(state, rows, settings)
+        state, metrics = update(state, batch.rows, settings)
         if guard.skips:
             window.observe(float(metrics.loss), float(metrics.grad_norm))
             if metrics.skipped:
@@ -244,7 +253,8 @@ def train(
         ends_phase, ends_stretch = now.steps == phase.end_step, now.steps in plan.boundaries
 
         permanent = ends_stretch or _due(run.checkpoints.every, before, now)
-        saves = permanent or now.steps == stop or _due(run.checkpoints.temporary_every, before, now)
+        ending = hosts.told_to_end(now.steps)
+        saves = permanent or ending or now.steps == stop or _due(run.checkpoints.temporary_every, before, now)
         records = ends_phase or is_due(run.metrics_every, before, now)
         where = {"step": now.steps, "position": now.sequences, "tokens": now.tokens, "phase": phase.name}
         rate_used = float(settings.learning_rate)
@@ -272,9 +282,9 @@ def train(
         if _due(run.watch.norms_every, before, now):
             record("norms", {**where, "learning_rate": rate_used, **named_norms(metrics.norms, groups)})
         seconds = time.perf_counter() - began
-        durations.append(seconds / batch.tokens.size)
+        durations.append(seconds / batch.tokens)
         advance(now.steps)
-        size = batch.tokens.size
+        size = batch.tokens
         speed = {"seconds": seconds, "batch_tokens": size, "tokens_per_second": size / seconds}
         record("timing", {"step": now.steps, **speed})
         if is_due(run.log_every, before, now) or ends_stretch:
@@ -290,12 +300,15 @@ def train(
             write_samples(now)
         if saves:
             save(now, phase.name, is_temporary=not permanent)
+        if ending:
+            break
 
     writer.finish()
     recorder.close()
     finished = now.steps == plan.total_steps
     if finished and run.export:
-        kind, params = weights_of(state, now.steps)[-1]
+        kind, spread = weights_of(state, now.steps)[-1]
+        params = hosts.to_first(spread)
         origin = {
             "weights": kind,
             "step": now.steps,
@@ -304,12 +317,13 @@ def train(
             "tokenizer": {"name": plan.cache_tokenizer.name, "fingerprint": plan.cache_tokenizer.fingerprint},
         }
         special = SpecialTokens(bos_of(plan.cache_tokenizer), plan.cache_tokenizer.eos_id)
-        write_export(
-            storage.join(run.out, "export"), params, architecture, plan.longest_sequence, special, origin
-        )
+        if writes:
+            write_export(
+                storage.join(run.out, "export"), params, architecture, plan.longest_sequence, special, origin
+            )
     rate = 1 / float(np.median(durations)) if durations else 0.0
     resumed_from = None if found is None else found.step
-    return Summary(now, finished, resumed_from, time.perf_counter() - started, rate, scores)
+    return Summary(now, finished, resumed_from, time.perf_counter() - started, rate, scores, ending)
 
 
 def progress_at(plan: Any, step: int) -> Progress:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jax.sharding import Mesh
 from pydantic import BaseModel, ConfigDict, Field
@@ -149,20 +148,3 @@ def make_mesh(shape: MeshShape, devices: Sequence[Any]) -> Mesh:
     else:
         arranged = mesh_utils.create_device_mesh(shape, devices, allow_split_physical_axes=True)
     return Mesh(arranged, AXES)
-
-
-def join_hosts() -> None:
-    """Join the processes of a run where the environment names a coordinator; on one host it does nothing.
-
-    ``JAX_COORDINATOR_ADDRESS``, ``JAX_NUM_PROCESSES`` and ``JAX_PROCESS_ID`` name them; on a TPU pod, ``TOOTSIE_HOSTS=auto``
-    lets JAX ask the machine. Must come before anything else asks JAX for its devices.
-    """
-    import os
-
-    address = os.environ.get("JAX_COORDINATOR_ADDRESS")
-    if address is not None:
-        jax.distributed.initialize(
-            address, int(os.environ["JAX_NUM_PROCESSES"]), int(os.environ["JAX_PROCESS_ID"])
-        )
-    elif os.environ.get("TOOTSIE_HOSTS") == "auto":
-        jax.distributed.initialize()

@@ -14,7 +14,12 @@ from tootsie.train.optimizer import decay_lists
 from tootsie.train.run_file import RunFile
 from tootsie.train.step import parameter_total
 
-_PACKAGES = ("jax", "jaxlib", "dm-haiku", "optax", "orbax-checkpoint", "numpy")
+PACKAGES = ("jax", "jaxlib", "dm-haiku", "optax", "orbax-checkpoint", "numpy")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that decide what is computed."""
+    return {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
 def binding_of(run: RunFile, plan: Any, architecture: Architecture) -> dict[str, Any]:
@@ -69,6 +74,6 @@ def resolve_config(run: RunFile, plan: Any, architecture: Architecture, params: 
             for phase in plan.phases
         ],
         "backend": jax.default_backend(),
-        "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
+        "versions": versions(),
         "code_version": code_version("train"),
     }

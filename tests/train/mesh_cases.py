@@ -8,6 +8,7 @@ A case is REPLICA.FSDP.TENSOR.ROWS_PER_DEVICE.LOOP.REMAT.TIED (0 rows: all at on
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -16,7 +17,8 @@ import numpy as np
 
 from tootsie.train.architecture import Architecture
 from tootsie.train.collectives import Layout
-from tootsie.train.mesh import MeshShape, join_hosts, make_mesh
+from tootsie.train.host_watch import HostSettings, join
+from tootsie.train.mesh import MeshShape, make_mesh
 from tootsie.train.model import Execution, LayerLoop, build
 from tootsie.train.optimizer import StepSettings
 from tootsie.train.remat import Remat
@@ -83,5 +85,7 @@ def flat(params: Any) -> list[tuple[tuple[str, str], Any]]:
 
 
 if __name__ == "__main__":
-    join_hosts()
+    if "JAX_PROCESS_ID" in os.environ:
+        numbers = (int(os.environ[name]) for name in ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID"))
+        join(HostSettings(None, os.environ["JAX_COORDINATOR_ADDRESS"], *numbers))
     print(json.dumps({case: run(case) for case in sys.argv[1:]}))
