@@ -1,6 +1,7 @@
 """Compressed streams, read in bounded memory; one that is cut off or damaged is an error, never an early end.
 
-gzip (RFC 1952), Zstandard (RFC 8878), bzip2 and xz. Files of several members, frames or streams are one stream.
+gzip (RFC 1952), Zstandard (RFC 8878), bzip2 and xz. Files of several members, frames or streams are one stream. A file of
+Zstandard may begin with the dictionary of its frames, as crawls do: https://iipc.github.io/warc-specifications/specifications/warc-zstd/
 """
 
 from __future__ import annotations
@@ -19,12 +20,20 @@ from tootsie.datasets.errors import InputError
 
 ZSTD_STEP = 2**10
 """Compressed bytes taken at a time: Zstandard makes at most 32 MiB of them (a block of 128 KiB from four bytes)."""
+ZSTD_DICTIONARY = 2**26
+"""Bytes of the longest dictionary that is read, stored or unpacked; usual ones have some hundred thousand."""
 XZ_MEMORY = 2**28
 """Bytes that decompressing xz may take: four times what ``xz -9`` needs."""
 RATIO_FREE = 2**28
 """Bytes that a stream may have before its ratio is looked at."""
 
 _STEP = 2**16
+_ZSTD_WINDOW = 2**27
+_ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
+_DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"
+"""How a skippable frame begins that may hold a dictionary …"""
+_DICTIONARY = b"\x37\xa4\x30\xec"
+"""… and a dictionary, unless that is compressed itself."""
 
 
 class Compression(StrEnum):
@@ -52,7 +61,7 @@ SUFFIXES = {
 """By the end of the name."""
 MAGIC = {
     b"\x1f\x8b": Compression.GZIP,
-    b"\x28\xb5\x2f\xfd": Compression.ZSTD,
+    _ZSTD_FRAME: Compression.ZSTD,
     b"BZh": Compression.BZIP2,
     b"\xfd7zXZ\0": Compression.XZ,
 }
@@ -169,11 +178,24 @@ class _ZstdFrames:
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw
+        self._frames: zstandard.ZstdDecompressor | None = None
         self._decompressor: Any = None
         self._pending = memoryview(b"")
         self._out = memoryview(b"")
 
     def read(self, count: int) -> memoryview:
+        if self._frames is None:
+            head = self._take(8)
+            dictionary = None
+            if len(head) == 8 and head.startswith(_DICTIONARY_FRAME):
+                size = int.from_bytes(head[4:], "little")
+                content = self._take(min(size, len(_DICTIONARY)))
+                if content in (_DICTIONARY, _ZSTD_FRAME):
+                    dictionary, head = self._dictionary(content, size), b""
+                else:  # a skippable frame like any other
+                    head += content
+            self._frames = zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=_ZSTD_WINDOW)
+            self._pending = memoryview(head)
         while not self._out:
             self._pending = self._pending or memoryview(self._raw.read(2**17))
             block, self._pending = self._pending[:ZSTD_STEP], self._pending[ZSTD_STEP:]
@@ -182,7 +204,7 @@ class _ZstdFrames:
                     raise zstandard.ZstdError("the last frame is incomplete")
                 return self._out
             if self._decompressor is None:
-                self._decompressor = zstandard.ZstdDecompressor(max_window_size=2**27).decompressobj()
+                self._decompressor = self._frames.decompressobj()
             self._out = memoryview(self._decompressor.decompress(block))
             if self._decompressor.eof:
                 unused = len(self._decompressor.unused_data)
@@ -190,6 +212,31 @@ class _ZstdFrames:
                 self._decompressor = None
         chunk, self._out = self._out[:count], self._out[count:]
         return chunk
+
+    def _take(self, count: int) -> bytes:
+        """Return so many bytes as stored, fewer where there are no more."""
+        found = b""
+        while len(found) < count and (more := self._raw.read(min(count - len(found), 2**20))):
+            found += more
+        return found
+
+    def _dictionary(self, begin: bytes, size: int) -> zstandard.ZstdCompressionDict:
+        """Return the dictionary of so many bytes as stored that begins with some."""
+        if size > ZSTD_DICTIONARY:
+            raise zstandard.ZstdError(f"a dictionary of {size:,} bytes")
+        content = begin + self._take(size - len(begin))
+        if len(content) < size:
+            raise zstandard.ZstdError("the dictionary is incomplete")
+        if begin == _ZSTD_FRAME:
+            frames = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+            stated = zstandard.frame_content_size(content)
+            with frames.stream_reader(content) as stream:
+                content = stream.read(ZSTD_DICTIONARY + 1)
+            if len(content) > ZSTD_DICTIONARY:
+                raise zstandard.ZstdError("the dictionary unpacks to too much")
+            if stated not in (-1, len(content)):
+                raise zstandard.ZstdError("the dictionary is incomplete")
+        return zstandard.ZstdCompressionDict(content, dict_type=zstandard.DICT_TYPE_FULLDICT)
 
     def close(self) -> None:
         self._raw.close()

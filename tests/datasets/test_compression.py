@@ -35,6 +35,35 @@ def test_several_parts_are_one_stream(kind: Compression) -> None:
     assert by_content(packed) is kind
 
 
+def skippable(content: bytes) -> bytes:
+    return b"\x5d\x2a\x4d\x18" + len(content).to_bytes(4, "little") + content
+
+
+def test_zstandard_with_a_dictionary_of_its_own() -> None:
+    parts = [CONTENT[start : start + 200] for start in range(0, len(CONTENT), 200)]
+    trained = zstandard.train_dictionary(2048, parts)
+    frames = b"".join(zstandard.ZstdCompressor(dict_data=trained).compress(part) for part in parts)
+    dictionary = trained.as_bytes()
+    packed = zstandard.compress(dictionary)
+    for head in (skippable(dictionary), skippable(packed)):
+        assert by_content(head) is Compression.ZSTD
+        assert read(head + frames, Compression.ZSTD) == CONTENT
+    for content in (b"", b"no", b"no dictionary"):  # a skippable frame like any other
+        assert read(skippable(content) + zstandard.compress(CONTENT), Compression.ZSTD) == CONTENT
+    damaged = [
+        frames,  # the dictionary is missing
+        skippable(dictionary)[:500],
+        skippable(packed[:-20]) + frames,
+        skippable(b"\x37\xa4\x30\xec of something else") + frames,
+        skippable(zstandard.compress(bytes(2**26 + 1))) + frames,
+        b"\x5d\x2a\x4d\x18\xff\xff\xff\xff" + dictionary + frames,
+        skippable(dictionary) + frames[:-5],
+    ]
+    for one in damaged:
+        with pytest.raises(InputError, match="truncated or damaged"):
+            read(one, Compression.ZSTD)
+
+
 @pytest.mark.parametrize("kind", list(PACK))
 def test_a_tail_that_does_not_belong_is_an_error(kind: Compression) -> None:
     with pytest.raises(InputError, match="truncated or damaged"):

@@ -91,6 +91,18 @@ def test_charset_of_header_and_page(curate, tmp_path: Path, header: str, declare
     assert "Съешь ещё этих мягких" in document.text
 
 
+def test_a_crawl_with_a_dictionary_of_zstandard(curate, tmp_path: Path) -> None:
+    records = [response(number, html(number)) for number in range(6)]
+    trained = zstandard.train_dictionary(1024, [one for one in records for _ in range(3)])
+    dictionary = zstandard.compress(trained.as_bytes())
+    frames = [zstandard.ZstdCompressor(dict_data=trained).compress(one) for one in records]
+    head = b"\x5d\x2a\x4d\x18" + len(dictionary).to_bytes(4, "little") + dictionary
+    (tmp_path / "a.warc.zst").write_bytes(head + b"".join(frames))
+    result = curate("web", tmp_path / "a.warc.zst")
+    assert result.code == 0, result.stderr
+    assert sorted(result.documents) == [f"urn:uuid:{number:08d}" for number in range(6)]
+
+
 @pytest.mark.parametrize("suffix", ["warc", "warc.gz", "warc.zst"])
 def test_a_file_that_is_cut_off_loses_its_end_only(curate, tmp_path: Path, suffix: str) -> None:
     records = [response(number, html(number)) for number in range(4)]
