@@ -24,7 +24,7 @@ def filter_documents(
         str,
         typer.Option(
             help="Names of filters with commas, in their order (c4_paragraph, c4_quality, fineweb_quality, gopher_quality, "
-            "gopher_repetition, url), or a YAML file with thresholds and bounds on attributes.",
+            "gopher_repetition, url), or a YAML file with thresholds, lists of words (c4_badwords) and bounds on attributes.",
             metavar="LIST|FILE",
         ),
     ],

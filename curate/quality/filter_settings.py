@@ -19,6 +19,7 @@ from tootsie.datasets import storage
 from tootsie.datasets.errors import SpecError
 
 DATATROVE = {
+    "c4_badwords": "C4BadWordsFilter",
     "c4_paragraph": "C4ParagraphFilter",
     "c4_quality": "C4QualityFilter",
     "fineweb_quality": "FineWebQualityFilter",
@@ -37,6 +38,8 @@ PACKAGES = {
     "url": ("tldextract", "ahocorasick"),
 }
 """What a filter needs besides datatrove: the words of English and many other languages are spaCy's."""
+LISTS = "lists"
+"""Argument of ``c4_badwords`` that is ours: the folder of its lists of words."""
 _NOT_THRESHOLDS = ("self", "exclusion_writer", "kwargs")
 
 
@@ -63,6 +66,10 @@ class DatatroveFilter:
     def content(self) -> dict[str, Any]:
         """Return what it does, every threshold included, as JSON values."""
         values = {**_defaults(self.name), **self.parameters}
+        if LISTS in values:  # what is in them counts, not where they are
+            folder = str(values[LISTS])
+            names = storage.list_files(folder)
+            values[LISTS] = {name: storage.sha256(storage.join(folder, name)) for name in sorted(names)}
         return {"filter": self.name, **{key: _plain(value) for key, value in values.items()}}
 
 
@@ -150,7 +157,35 @@ def _filter(name: str, parameters: Mapping[str, Any], where: str, file: str | No
                 field=f"{where}.{key}",
                 remedy=f"Known: {', '.join(known_parameters) or 'none'}",
             )
+    if LISTS in known_parameters:
+        parameters = {**parameters, LISTS: _lists(parameters.get(LISTS), where, file)}
     return DatatroveFilter(name, dict(parameters))
+
+
+def _lists(folder: Any, where: str, file: str | None) -> str:
+    """Return the folder of the lists of bad words."""
+    remedy = (
+        "Fetch github.com/LDNOOBW/List-of-Dirty-Naughty-Obscene-and-Otherwise-Bad-Words, a file for each language, named by its "
+        "code, and write in a YAML file: filters: [c4_badwords: {lists: FOLDER}]"
+    )
+    field = f"{where}.{LISTS}"
+    if not isinstance(folder, str) or not folder:
+        raise SpecError(
+            "c4_badwords needs a folder with lists of words, which are not in any package",
+            file=file,
+            field=field,
+            value=folder,
+            remedy=remedy,
+        )
+    url = storage.resolve(_base(file), folder)
+    if not storage.list_files(url):
+        raise SpecError("no file is in this folder", file=file, field=field, value=folder, remedy=remedy)
+    return url
+
+
+def _base(file: str | None) -> str:
+    """Return the folder that paths in a file are relative to."""
+    return file.rsplit("/", 1)[0] if file and "/" in file else ""
 
 
 def _attribute(parameters: Mapping[str, Any], where: str, file: str | None) -> AttributeFilter:
@@ -177,9 +212,8 @@ def _attribute(parameters: Mapping[str, Any], where: str, file: str | None) -> A
     if reduce not in list(Reduction):
         raise wrong(f"must be one of {', '.join(Reduction)}", "reduce")
     folder = parameters["folder"]
-    base = file.rsplit("/", 1)[0] if file and "/" in file else ""
     return AttributeFilter(
-        storage.resolve(base, folder), parameters["key"], bounds[0], bounds[1], Reduction(reduce)
+        storage.resolve(_base(file), folder), parameters["key"], bounds[0], bounds[1], Reduction(reduce)
     )
 
 
@@ -191,7 +225,8 @@ def load_class(name: str) -> Any:
 @functools.cache
 def _defaults(name: str) -> dict[str, Any]:
     parameters = inspect.signature(load_class(name).__init__).parameters
-    return {key: parameter.default for key, parameter in parameters.items() if key not in _NOT_THRESHOLDS}
+    defaults = {key: one.default for key, one in parameters.items() if key not in _NOT_THRESHOLDS}
+    return {**defaults, LISTS: None} if name == "c4_badwords" else defaults
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,15 @@ from typing import Any
 from tootsie.curate.corpus import Dropped, Kept, Outcome
 from tootsie.curate.document_inputs import InputFile
 from tootsie.curate.quality.attributes import AttributeFile
-from tootsie.curate.quality.filter_settings import RULE, AttributeFilter, DatatroveFilter, Filter, load_class
+from tootsie.curate.quality.filter_settings import (
+    PACKAGES,
+    RULE,
+    AttributeFilter,
+    DatatroveFilter,
+    Filter,
+    load_class,
+)
+from tootsie.curate.quality.word_memory import WordMemory
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import UserError, shorten
@@ -25,6 +33,10 @@ def make_filter(settings: DatatroveFilter) -> Any:
         from tootsie.curate.quality.repetition import FastRepetitionFilter
 
         return FastRepetitionFilter(**settings.parameters)
+    if settings.name == "c4_badwords":
+        from tootsie.curate.quality.bad_words import ListedBadWords
+
+        return ListedBadWords(**settings.parameters)
     made = load_class(settings.name)(**settings.parameters)
     if settings.name == "url":
         from tldextract import TLDExtract
@@ -46,6 +58,7 @@ class FilterJudge:
         self._filters = tuple(filters)
         self._files = tuple(files)
         self._made: list[Any] | None = None
+        self._words: WordMemory | None = None
         self._open: dict[int, tuple[int, AttributeFile]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -65,6 +78,15 @@ class FilterJudge:
             self._made = [
                 make_filter(one) if isinstance(one, DatatroveFilter) else None for one in self._filters
             ]
+            self._words = WordMemory(
+                {
+                    made.language
+                    for one, made in zip(self._filters, self._made, strict=True)
+                    if "spacy" in PACKAGES.get(one.name, ())
+                }
+            )
+        assert self._words is not None
+        self._words.next_text()
         metadata = {**document.metadata}
         element = Element(text=document.text, id=document.id, metadata=metadata)
         for place, settings in enumerate(self._filters):

@@ -150,7 +150,7 @@ def expected(name: str, texts: list[str]) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("name", sorted(set(DATATROVE) - {"url"}))
+@pytest.mark.parametrize("name", sorted(set(DATATROVE) - {"url", "c4_badwords"}))
 def test_verdicts_are_those_of_datatrove(name: str) -> None:
     texts = made_up()
     ours = outcomes(name, texts)
@@ -160,7 +160,7 @@ def test_verdicts_are_those_of_datatrove(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(DATATROVE) - {"url"}))
+@pytest.mark.parametrize("name", sorted(set(DATATROVE) - {"url", "c4_badwords"}))
 def test_verdicts_on_real_texts_are_those_of_datatrove(name: str, shared_data: Path) -> None:
     texts = []
     for path in sorted((shared_data / "corpora").rglob("*.jsonl")):
@@ -215,6 +215,118 @@ def test_the_lists_that_datatrove_brings_are_used(tmp_path: Path, monkeypatch: p
     assert isinstance(
         judge(0, Document(id="a", text="x", source="s", metadata={"url": "https://example.org/"})), Kept
     )
+
+
+def bad_words(folder: Path) -> str:
+    lists = {"en": "frobnicate\nblast it\na.b\n\nsm\n", "ja": "ばか\nsm\n", "de": "mist\n"}
+    (folder / "lists").mkdir()
+    for language, words in lists.items():
+        (folder / "lists" / language).write_text(words, encoding="utf-8")
+    (folder / "f.yaml").write_text("filters:\n- c4_badwords: {lists: lists, keep_fraction: 0.0}\n")
+    return str(folder / "f.yaml")
+
+
+def test_bad_words_are_those_of_datatrove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from datatrove.data import Document as Element
+    from datatrove.pipeline.filters import C4BadWordsFilter, c4_filters
+
+    filters = bad_words(tmp_path)
+    (tmp_path / "lists" / "en").write_text(
+        "frobnicate\nblast it\na.b\nsm\n"
+    )  # an empty line would match everything
+    places = lambda url, **place: str(tmp_path / "lists" / url.rsplit("/", 1)[-1])  # noqa: E731
+    monkeypatch.setattr(c4_filters, "cached_asset_path_or_download", places)
+    theirs = C4BadWordsFilter()
+    words = [
+        "",
+        "frobnicate",
+        "Frobnicate!",
+        "frobnicated",
+        "blast it",
+        "a.b",
+        "axb",
+        "sm",
+        "ばか",
+        "xばかx",
+        "mist",
+        "_mist",
+    ]
+    languages = ["en", "ja", "de", None]
+    judge = FilterJudge(parse_filters(filters))
+    dropped = 0
+    for text in [one for word in words for one in (word, f"So {word} it is", f"So{word}")]:
+        for language in languages:
+            metadata = {"language": language} if language else {}
+            outcome = judge(0, Document(id="a", text=text, source="s", metadata=metadata))
+            answer = theirs.filter(Element(text=text, id="a", metadata={**metadata}))
+            assert isinstance(outcome, Kept) == (answer is True), (text, language)
+            if isinstance(outcome, Dropped):
+                dropped += 1
+                assert outcome.reason == f"c4_badwords: {answer[1]}"
+    assert dropped > 20
+
+
+def test_a_language_without_a_list_of_bad_words_is_a_failure(curate, corpus, tmp_path: Path) -> None:
+    filters = bad_words(tmp_path)
+    rows = [
+        {"id": one, "text": "a text", "source": "x", "metadata": {"language": one}}
+        for one in ("en", "fr", "xx")
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = curate("filter", tmp_path / "a.jsonl", f"--filters={filters}", "--max-failures=1")
+    assert list(result.documents) == ["en"]
+    assert result.dropped == {"filter failed": 2}
+    assert "'fr'" in result.rejects[0].metadata["detail"]
+    lists = json.loads((result.folder / "filters.json").read_text())["filters"][0]["lists"]
+    assert sorted(lists) == ["de", "en", "ja"]
+    (tmp_path / "lists" / "en").write_text("other\n")
+    assert curate("filter", tmp_path / "a.jsonl", f"--filters={filters}", "--max-failures=1").code == 2
+
+
+def test_a_share_of_bad_words_is_kept_whatever_came_before(tmp_path: Path) -> None:
+    from tootsie.curate.quality.bad_words import ListedBadWords, pattern
+
+    bad_words(tmp_path)
+    assert pattern(set(), "en").search("") is None
+    texts = [f"frobnicate {number}" for number in range(200)]
+
+    def kept(order: list[str]) -> set[str]:
+        from datatrove.data import Document as Element
+
+        made = ListedBadWords(str(tmp_path / "lists"), seed=3, keep_fraction=0.3)
+        return {text for text in order if made.filter(Element(text=text, id="a")) is True}
+
+    assert kept(texts) == kept(texts[::-1])
+    assert 35 < len(kept(texts)) < 85
+
+
+@pytest.mark.parametrize("filters", ["c4_badwords", "none", "empty"])
+def test_bad_words_need_lists(filters: str, tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(f"filters: [c4_badwords: {{lists: {filters}}}]")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SpecError, match="LDNOOBW"):
+        parse_filters(filters if filters == "c4_badwords" else str(tmp_path / "f.yaml"))
+
+
+def test_words_that_are_remembered_are_the_same_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    import spacy
+    from datatrove.utils.word_tokenizers import SpaCyTokenizer, load_word_tokenizer
+
+    from tootsie.curate.quality import word_memory
+
+    fresh = SpaCyTokenizer("en")
+    monkeypatch.setattr(word_memory, "MAX_WORDS", 2000)
+    memory = word_memory.WordMemory({"en", "zh"})
+    held = load_word_tokenizer("en")
+    made = [held.tokenizer]
+    assert isinstance(made[0], spacy.language.Language)
+    for text in made_up() + [f"{one}x,y {one}. (New-{one}) isn't it?" for one in range(400)]:
+        memory.next_text()
+        assert held.word_tokenize(text) == fresh.word_tokenize(text)
+        assert held.span_tokenize(text) == fresh.span_tokenize(text)
+        made += [held.tokenizer] if held.tokenizer is not made[-1] else []
+    assert 2 <= len(made) < 20
+    assert len(held.tokenizer.vocab) < 4000
 
 
 @pytest.fixture
