@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tootsie.curate import cleaning_run
+from tootsie.curate.decontamination import pipeline
 from tootsie.datasets.contamination import load_report
 from tootsie.datasets.errors import ArtefactError
 from tootsie.datasets.manifest import manifest_sha256
@@ -165,3 +167,41 @@ def test_the_same_bytes_whatever_the_workers(curate, planted, write, evaluations
     assert one.code == two.code == 0
     assert one.bytes == two.bytes
     assert json.loads((one.folder / "decontamination.json").read_text())["corpora"][0]["contaminated"] == 20
+
+
+def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(
+    curate, planted, write, evaluations, monkeypatch
+) -> None:
+    items = planted.problems(40)
+    paths = [
+        write(
+            f"{n}.jsonl", [record(f"{n}-{item.id}", item.question if n else "Clean.") for item in items[n::3]]
+        )
+        for n in range(3)
+    ]
+    command = ("decontaminate", *paths, f"--evaluations={evaluations}")
+    whole = curate(*command, out="whole")
+    assert whole.code == 0, whole.stderr
+    for module, name in (
+        (pipeline.EvaluationIndex, "save"),
+        (pipeline, "run_tasks"),
+        (pipeline, "_judge_file"),
+        (cleaning_run, "run_tasks"),
+        (cleaning_run, "write_card"),
+        (cleaning_run, "write_manifest"),
+    ):
+        step = getattr(module, name)
+
+        def stop_after(*arguments: object, step=step, **options: object) -> None:
+            step(*arguments, **options)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, stop_after)
+            stopped = curate(*command, out="stopped")
+        assert stopped.code not in (0, 2)
+        assert not (stopped.folder / "decontamination.json").exists()
+    again = curate(*command, out="stopped")
+    assert again.code == 0
+    assert again.bytes == whole.bytes
+    assert not (again.folder / "_work").exists()
