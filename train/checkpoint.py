@@ -124,7 +124,9 @@ def begin(folder: str, state: Any, record: CheckpointRecord) -> Callable[[], Che
     def complete() -> CheckpointRecord:
         with checkpointer:
             checkpointer.wait_until_finished()
-        return hosts.from_first(f"written {url}", finish)
+        finished = finish() if hosts.is_first() else record
+        hosts.from_first(f"written {url}", lambda: finished.hash)  # the others wait for the record
+        return finished
 
     def finish() -> CheckpointRecord:
         finished = record.model_copy(update={"files": _digests(url)})

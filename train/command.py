@@ -81,14 +81,15 @@ def run_command(
         return
 
     from tootsie.train.host_watch import HostSettings
+    from tootsie.train.hosts import is_first
     from tootsie.train.joint_run import train_together
 
     detect = None if hosts is None else hosts is HostDetection.AUTO
     settings = HostSettings(detect, coordinator, processes, process, patience * 60)
     summary = train_together(run, lambda: open_inputs(run, run_file), settings, limit)
-    for line in summarise(run, summary) if summary is not None else ():
+    for line in summarise(run, summary) if is_first() else ():
         typer.echo(line)
-    if summary is not None and summary.told_to_end:
+    if summary.told_to_end:
         raise typer.Exit(EXIT_FAULT)
 
 

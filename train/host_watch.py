@@ -18,7 +18,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import jax
 
@@ -59,14 +59,14 @@ def join(settings: HostSettings) -> None:
     given = settings[1:4]
     if settings.detect is None and given == (None, None, None) and not _has_tpu():
         return
-    if given != (None, None, None) and (settings.detect or None in given):
+    if settings.detect is False:
+        return
+    if given != (None, None, None) and None in given and not settings.detect:
         raise SpecError(
             "the processes of a run find each other by all three of --coordinator, --processes and --process, or by --hosts auto",
             field="--coordinator",
             value=settings.coordinator,
         )
-    if settings.detect is False:
-        return
     if settings.processes is not None and not 0 <= (settings.process or 0) < settings.processes:
         raise SpecError(
             f"there are {settings.processes} processes, numbered from 0",
@@ -146,12 +146,12 @@ class Company:
         """End this process for ``error``, and all others with it; alone, return."""
         if hosts.count() == 1:
             return
-        code = EXIT_USER_ERROR if isinstance(error, UserError) else EXIT_FAULT
-        text = str(error) if isinstance(error, UserError) else self._cause()
-        if not text:
+        if isinstance(error, UserError):
+            self._end(str(error), EXIT_USER_ERROR)
+        cause = self._cause() if isinstance(error, jax.errors.JaxRuntimeError) else None
+        if cause is None:
             traceback.print_exception(error)
-            text = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        self._end(text, code)
+        self._end(cause or f"{type(error).__name__}: {str(error).partition(chr(10))[0]}", EXIT_FAULT)
 
     def _watch(self) -> None:
         """Give a sign of life each second; end the process where another has failed or fallen silent."""
@@ -198,22 +198,23 @@ class Company:
         return f"process {process} of {hosts.count()} on {host} ended: {message}"
 
     def _cause(self) -> str | None:
-        """Return which other process is the cause of an error here, as far as it can be told within some seconds."""
+        """Return which other process is the cause of an exchange that failed, if all do not give signs of life soon."""
         try:
-            before = dict(self._client.key_value_dir_get(_BEATS))
-            for _ in range(4):
+            waiting = dict(self._client.key_value_dir_get(_BEATS))
+            until = time.monotonic() + 10 * BEAT_SECONDS
+            while waiting and time.monotonic() < until:
                 if (fault := self._fault()) is not None:
                     return fault
-                time.sleep(BEAT_SECONDS)
-            for key, sign in sorted(self._client.key_value_dir_get(_BEATS)):
-                if before.get(key) == sign:
-                    self._client.key_value_set(_FAULT, _gone(key, sign))
-                    break
+                time.sleep(BEAT_SECONDS / 2)
+                now = dict(self._client.key_value_dir_get(_BEATS))
+                waiting = {key: sign for key, sign in waiting.items() if now.get(key) == sign}
+            for key, sign in sorted(waiting.items())[:1]:
+                self._client.key_value_set(_FAULT, _gone(key, sign))
             return self._fault()
         except jax.errors.JaxRuntimeError as error:
             return self._fault() if "ALREADY_EXISTS" in str(error) else _NO_FIRST
 
-    def _end(self, text: str, code: int) -> None:
+    def _end(self, text: str, code: int) -> NoReturn:
         """Print the error, wait for the others to hear of it, end the process."""
         self._last_words.acquire()  # never released: one thread ends the process
         self.fail(text)

@@ -102,9 +102,10 @@ def to_first(tree: Any) -> Any:
 def told_to_end(step: int) -> bool:
     """Return whether all processes must end after ``step`` because one of them was sent SIGTERM: true at the same step in all.
 
-    Asked at each step. JAX agrees on the step in the background.
+    Asked at each step. Where processes have joined, JAX catches that signal and agrees on the step in the background; a
+    process that has joined nothing just ends.
     """
-    if count() == 1:
+    if client() is None:
         return False
     from jax.experimental.multihost_utils import reached_preemption_sync_point
 

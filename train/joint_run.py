@@ -19,8 +19,8 @@ _PLACES = {"plan", "out", "caches", "evaluation", "branch"}
 
 def train_together(
     run: RunFile, open_all: Callable[[], Inputs], settings: HostSettings, limit: int | None = None
-) -> Summary | None:
-    """Train ``run``; return how it ended in the process that writes, ``None`` in the others.
+) -> Summary:
+    """Train ``run``; return how it ended.
 
     Args:
       run: the run file, paths resolved.
@@ -45,8 +45,7 @@ def train_together(
         require_shared(run.out)
         stack.enter_context(leaving_at_once(company.fail))
         if not hosts.is_first():
-            train(run, inputs, lambda line: None, limit, lambda steps: company.advanced())
-            return None
+            return train(run, inputs, lambda line: None, limit, lambda steps: company.advanced())
         shown = stack.enter_context(display(inputs.plan.total_steps))
 
         def advance(steps: int) -> None:
