@@ -1,4 +1,4 @@
-"""Which rules of a profile an element is under, by its classes."""
+"""Which rules of a profile an element is under, by its classes and its tag."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 _MAX_REMEMBERED = 1000
 """Values of ``class`` that are remembered, and characters of the longest."""
+
+KNOWN_TAGS = 256
+"""Lexbor's numbers below are the same on each page: those of the elements of HTML. Others are those of one page."""
 
 
 class ClassRules(dict[str, Callable[..., Any]]):
@@ -24,3 +27,11 @@ class ClassRules(dict[str, Callable[..., Any]]):
                 self.met.clear()
             self.met[names] = rules
         return rules
+
+
+class TagHandlers(dict[str, Callable[..., Any]]):
+    """The handlers by tag. Remembers those of Lexbor's numbers for tags: a name must be made of bytes at each look."""
+
+    def __init__(self, handlers: dict[str, Callable[..., Any]]) -> None:
+        super().__init__(handlers)
+        self.met: dict[int, Callable[..., Any] | None] = {}

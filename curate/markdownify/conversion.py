@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 from tootsie.curate.markdownify import nesting
 from tootsie.curate.markdownify.arxiv import ARXIV_CLASSES
 from tootsie.curate.markdownify.blocks import BLOCK_TAGS, container
-from tootsie.curate.markdownify.class_rules import ClassRules
+from tootsie.curate.markdownify.class_rules import ClassRules, TagHandlers
 from tootsie.curate.markdownify.decoding import Decoded, decode
 from tootsie.curate.markdownify.equations import cut_mathml
 from tootsie.curate.markdownify.escaping import collapse, escape_text
@@ -37,8 +37,8 @@ from tootsie.curate.markdownify.wikipedia import (
 )
 from tootsie.datasets.errors import InputError
 
-TAGS: dict[str, Handler] = {**BLOCK_TAGS, **INLINE_TAGS, **MATH_TAGS, **TABLE_TAGS}
-TAGS_OF: dict[Profile, dict[str, Handler]] = {Profile.WIKIPEDIA: {**TAGS, **WIKIPEDIA_TAGS}}
+TAGS = TagHandlers({**BLOCK_TAGS, **INLINE_TAGS, **MATH_TAGS, **TABLE_TAGS})
+TAGS_OF = {Profile.WIKIPEDIA: TagHandlers({**TAGS, **WIKIPEDIA_TAGS})}
 CLASSES = {
     Profile.WEB: ClassRules({**MATH_CLASSES, **MEDIAWIKI_MATH}),
     Profile.ARXIV: ClassRules(ARXIV_CLASSES),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tootsie.curate.markdownify.emphasis import EDGES
 from tootsie.curate.markdownify.escaping import (
     collapse,
     destination,
@@ -15,6 +16,7 @@ from tootsie.curate.markdownify.escaping import (
 from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.footnotes import is_back_link
 from tootsie.curate.markdownify.options import Images, Links, References
+from tootsie.curate.markdownify.plain_content import plain_content
 from tootsie.curate.markdownify.serializer import HTML_SPACE, SKIP, Handler, Leave, Node, Serializer, text_of
 
 _TICKS = re.compile(r"`+")
@@ -77,8 +79,17 @@ def _nothing(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> 
 
 
 def _emphasis(kind: str) -> Handler:
-    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Leave | None:
-        return serializer.open_emphasis(kind)
+    opening, closing = EDGES[kind]
+
+    def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
+        text = plain_content(serializer, node, kind)
+        if text is None:
+            return serializer.open_emphasis(kind)
+        serializer.counters["emphasis"] += 1
+        serializer.flow.emphatic = True
+        serializer.parts.append(f"{opening}{text}{closing}")
+        serializer.space = False
+        return SKIP
 
     return handler
 
@@ -130,6 +141,11 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if ":" in href and not href.startswith(_SAFE) and UNSAFE_SCHEME.match(href):
         return None
     title = attributes.get("title")
+    plain = plain_content(serializer, node, "a")
+    if plain is not None:
+        serializer.marked(_link(serializer, plain, href, title, _target(href, title)))
+        serializer.space = False
+        return SKIP
     target = ""
     repeated = 0
 
@@ -140,18 +156,8 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
             if repeated > MAX_REPEATED:
                 return inner
         else:
-            target = f"({destination(href)}{title_suffix(title)})" if title else f"({destination(href)})"
-        parts = s.parts
-        if parts and parts[-1][-1:] == "!":
-            parts[-1] = parts[-1][:-1] + "\\!"
-        s.counters["links"] += 1
-        if not title and inner[0] == href[:1] and inner.replace("\\", "") == href and _AUTOLINK.match(href):
-            return f"<{href}>"
-        if "]:" in inner and _DEFINES.search(inner):
-            # In code it cannot be escaped; at the start of a paragraph it would make a link definition.
-            named = f' title="{escape_attribute(title)}"' if title else ""
-            return f'<a href="{escape_attribute(href)}"{named}>{inner}</a>'
-        return f"[{inner}]{target}"
+            target = _target(href, title)
+        return _link(s, inner, href, title, target)
 
     if options.exact and is_empty(node):
         serializer.counters["links"] += 1
@@ -160,9 +166,28 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     return serializer.open_inline("a", wrap)
 
 
+def _target(href: str, title: str | None) -> str:
+    return f"({destination(href)}{title_suffix(title)})" if title else f"({destination(href)})"
+
+
+def _link(serializer: Serializer, inner: str, href: str, title: str | None, target: str) -> str:
+    """Return a link, ``inner`` and ``target`` being Markdown already."""
+    parts = serializer.parts
+    if parts and parts[-1][-1:] == "!":
+        parts[-1] = parts[-1][:-1] + "\\!"
+    serializer.counters["links"] += 1
+    if not title and inner[0] == href[:1] and inner.replace("\\", "") == href and _AUTOLINK.match(href):
+        return f"<{href}>"
+    if "]:" in inner and _DEFINES.search(inner):
+        # In code it cannot be escaped; at the start of a paragraph it would make a link definition.
+        named = f' title="{escape_attribute(title)}"' if title else ""
+        return f'<a href="{escape_attribute(href)}"{named}>{inner}</a>'
+    return f"[{inner}]{target}"
+
+
 def _footnote(serializer: Serializer, node: Node, attributes: dict[str, Any], href: str) -> bool:
     """Write a link within the page as a footnote's mark, or leave it out where it leads back from one."""
-    key = serializer.footnotes.target(serializer.root, href)
+    key = serializer.footnotes.target(serializer.root, href, serializer.source)
     if key is not None:
         serializer.trim()
         serializer.inline(f"[^{serializer.footnote(key)}]")

@@ -53,7 +53,8 @@ def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
             return end_paragraph
         serializer.push("item")
         return _leave_orphan
-    _adopt(serializer, flow)
+    if flow.blocks or flow.parts or serializer.parts:
+        _adopt(serializer, flow)
     if flow.state["ordered"] and attributes.get("value"):
         flow.state["number"] = _integer(attributes["value"], flow.state["number"])
     if serializer.options.exact and is_empty(node):

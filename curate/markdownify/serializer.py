@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tootsie.curate.markdownify.class_rules import ClassRules
+from tootsie.curate.markdownify.class_rules import KNOWN_TAGS, ClassRules, TagHandlers
 from tootsie.curate.markdownify.escaping import collapse
 from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.options import Limits, Options
@@ -30,7 +30,9 @@ class Serializer(Writer):
         self, options: Options, limits: Limits, tags: dict[str, Handler], classes: dict[str, Handler]
     ) -> None:
         super().__init__(options, limits)
+        self.direct = type(self) is Serializer
         self.tags = tags
+        self._met: dict[int, Handler | None] = tags.met if isinstance(tags, TagHandlers) else {}
         self.classes = classes if isinstance(classes, ClassRules) else ClassRules(classes)
         self.metadata: dict[str, str] = {}
         self.authors: list[str] = []
@@ -50,7 +52,7 @@ class Serializer(Writer):
     def walk(self, root: Node) -> None:
         """Convert all that lies below ``root`` (not ``root`` itself)."""
         # The hottest loop of all: each look at a node costs, and so does each call.
-        handler_of, rules_of = self.tags.get, self.classes.met.get
+        handler_of, rules_of = self._met.get, self.classes.met.get
         text = self.characters if self.rewrites else self.prose
         node = root.first_child
         outer: list[tuple[Node, Leave | None]] = []
@@ -75,7 +77,9 @@ class Serializer(Writer):
                         if leave is not PASS:
                             break
                 if leave is PASS:
-                    handler = handler_of(node.tag)
+                    handler = handler_of(node.tag_id, PASS)
+                    if handler is PASS:
+                        handler = self._handler(node)
                     leave = None if handler is None else handler(self, node, attributes)
                 if leave is not SKIP:
                     child = node.first_child
@@ -101,6 +105,13 @@ class Serializer(Writer):
                     leave(self)
                 following = node.next
             node = following
+
+    def _handler(self, node: Node) -> Handler | None:
+        handler = self.tags.get(node.tag)
+        number = node.tag_id
+        if number < KNOWN_TAGS:
+            self._met[number] = handler
+        return handler
 
 
 def text_of(node: Node) -> str:

@@ -26,8 +26,7 @@ _DOUBLE_BAR_ATTRIBUTES = ", ".join(
     f'[{name}*="\\\\|"]' for name in ("alttext", "alt", "data-entry", "data-latex", "data-mathml")
 )
 """Selects the elements whose TeX has ``\\|``."""
-_SPECIAL = "h1, h2, h3, h4, pre"
-"""Selects what decides how the tables around it are written."""
+_HEADINGS = "h1, h2, h3, h4"
 _FEW = 64
 """Tables of a page that are searched each on its own."""
 _CODE = frozenset(("code", "pre", "kbd", "samp", "tt"))
@@ -49,11 +48,13 @@ class Table:
 
 @dataclass
 class PageTables:
-    """The tables of a page, by id, that contain …"""
+    """The tables of a page that are in no other, and the ids of those that contain …"""
 
+    outer: list[Node]
     nested: set[int]
     """another table"""
-    headings: set[int]
+    headings: set[int] | None
+    """a heading; found out when a table without header cells asks"""
     code: set[int]
     """a code block of several lines"""
     double_bars: set[int]
@@ -142,6 +143,8 @@ def _is_layout(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
     if headers or _is_infobox(attributes):
         return False
     known = _page_tables(serializer)
+    if known.headings is None:
+        known.headings = _tables_above(_in_tables(serializer.root, known.outer, _HEADINGS))
     return (
         cells <= 1
         or _line_numbers(node)
@@ -184,17 +187,27 @@ def _page_tables(serializer: Serializer) -> PageTables:
         outer, inner = _sorted_out(root.css("table"))
         if "ltx_tabular" in serializer.source:
             inner += root.css(".ltx_tabular .ltx_tabular")
-        if len(outer) <= _FEW:  # what is not in tables need not be looked at
-            content = [node for one in outer for node in one.css(_SPECIAL)]
-        else:
-            content = root.css(", ".join(f"table {name}" for name in _SPECIAL.split(", ")))
+        code = (
+            _in_tables(root, outer, "pre")
+            if "<pre" in serializer.source or "<PRE" in serializer.source
+            else []
+        )
         known = serializer.page_tables = PageTables(
+            outer=outer,
             nested=_tables_above(inner),
-            headings=_tables_above([node for node in content if node.tag != "pre"]),
-            code=_tables_above([node for node in content if node.tag == "pre" and _has_lines(node)]),
+            headings=None,
+            code=_tables_above([node for node in code if _has_lines(node)]),
             double_bars=_tables_above(_double_bars(root)) if "\\|" in serializer.source else set(),
         )
     return known
+
+
+def _in_tables(root: Node, outer: list[Node], names: str) -> list[Node]:
+    """Return the elements of some names that lie in the tables of a page, those in no other table being ``outer``."""
+    if len(outer) <= _FEW:  # what is not in tables need not be looked at
+        return [node for one in outer for node in one.css(names)]
+    found: list[Node] = root.css(", ".join(f"table {name}" for name in names.split(", ")))
+    return found
 
 
 def _sorted_out(tables: list[Node]) -> tuple[list[Node], list[Node]]:
@@ -312,6 +325,9 @@ def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         hidden = is_hidden(attributes)
         if hidden:
             serializer.counters["hidden_dropped"] += 1
+    if node.first_child is None and serializer.direct:
+        state.rows[-1].cells.append(entry)
+        return SKIP
     serializer.push("box" if state.html else "cell")
 
     def leave(s: Serializer) -> None:

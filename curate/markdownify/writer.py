@@ -37,7 +37,7 @@ class Writer:
         self.space = True
         """Whether white space would say nothing here."""
         self.footnotes = Footnotes()
-        self._gap: tuple[list[str], int] | None = None
+        self.gap: tuple[list[str], int] | None = None
         """Where inline content was left out last: the parts it would be among, and how many those were."""
         self._dollars: Dollars | None = None
         self._nbsp = None if options.nbsp == "\u00a0" else options.nbsp
@@ -49,6 +49,8 @@ class Writer:
         """What emphasis is written with; the second where the first would be misread."""
         self.escapes_all = False
         """Whether :meth:`escape` sees every text, not only those with characters that may act."""
+        self.direct = False
+        """Whether nothing else listens to what is written, or writes it otherwise (:mod:`.plain_content`)."""
 
     # -- inline content
 
@@ -93,7 +95,7 @@ class Writer:
 
     def prose(self, text: str) -> None:
         """Add text without formulas."""
-        if text.isalnum() and self._gap is None and not self.escapes_all:  # a word
+        if text.isalnum() and self.gap is None and not self.escapes_all:  # a word
             parts = self.parts
             if parts and parts[-1][-1] in _JOINING:
                 self._separate(text[0])
@@ -107,7 +109,7 @@ class Writer:
             text = text.replace("\u00ad", "")
             if not text:
                 return
-        if self._gap is not None:
+        if self.gap is not None:
             text = self._close_gap(text)
         if self.space and text[0] == " ":
             text = text[1:]
@@ -128,12 +130,12 @@ class Writer:
 
     def leave_out(self) -> None:
         """Say that inline content is left out here: white space beside it goes where closing punctuation follows."""
-        self._gap = (self.parts, len(self.parts))
+        self.gap = (self.parts, len(self.parts))
 
     def _close_gap(self, text: str) -> str:
-        assert self._gap is not None
-        parts, end = self._gap
-        self._gap = None
+        assert self.gap is not None
+        parts, end = self.gap
+        self.gap = None
         if parts is self.parts and parts[end:] in ([], [" "]) and _CLOSING.match(text):
             self.trim()
             return text.lstrip(" ")
@@ -264,13 +266,16 @@ class Writer:
         if len(inner) < len(content):
             before, _, after = content.partition(inner)
             self._edge(before)
-        marked = inline.wrap(self, inner)
-        parts = self.parts
-        if marked[0] == "[" and parts and parts[-1][-1:] in _JOINING:
-            self._separate("[")
-        parts.append(marked)
+        self.marked(inline.wrap(self, inner))
         if after:
             self._edge(after)
+
+    def marked(self, markdown: str) -> None:
+        """Add an inline element whose Markdown is finished."""
+        parts = self.parts
+        if markdown[0] == "[" and parts and parts[-1][-1:] in _JOINING:
+            self._separate("[")
+        parts.append(markdown)
 
     def _edge(self, spaces: str) -> None:
         parts = self.parts
