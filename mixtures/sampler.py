@@ -12,7 +12,7 @@ import numpy as np
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.order import Draws, Order
 from tootsie.mixtures.plan import Plan
-from tootsie.tokenize.cache import Checking, Rows, TokenCache
+from tootsie.tokenize.cache import Checking, RowMemory, Rows, TokenCache
 
 READ_AHEAD = 2
 """Batches that are read before they are asked for."""
@@ -66,6 +66,7 @@ class Sampler:
     ) -> None:
         self.plan = plan
         self.order = Order(plan)
+        self._memory = RowMemory()
         used = {name for phase in plan.phases for name in phase.sequences}
         self._caches: list[WindowSource | None] = []
         for dataset in plan.datasets:
@@ -108,7 +109,7 @@ class Sampler:
           IndexError: the plan has no such step.
         """
         draws, length = self.draws(step, rows), self.plan.length_of(self.plan.phase_of_step(step))
-        into = Rows(len(draws.dataset), length)
+        into = Rows(len(draws.dataset), length, self._memory)
         order = np.argsort(draws.dataset, kind="stable")
         ends = np.cumsum(np.bincount(draws.dataset, minlength=len(self._caches))).tolist()
         for cache, first, end in zip(self._caches, [0, *ends], ends, strict=False):

@@ -28,6 +28,7 @@ from tootsie.datasets.errors import ArtefactError
 from tootsie.tokenize.block_cache import BlockCache
 from tootsie.tokenize.checked_file import REMEDY, Checking
 from tootsie.tokenize.ledger import Ledger, ledger_url, load_ledger
+from tootsie.tokenize.row_memory import RowMemory
 from tootsie.tokenize.rows import Rows
 from tootsie.tokenize.shard_reader import MARK, Batch, Piece, ShardReader
 from tootsie.tokenize.trailer import BLOCK
@@ -35,7 +36,16 @@ from tootsie.tokenize.trailer import BLOCK
 if TYPE_CHECKING:
     from tootsie.tokenize.verification import Verification
 
-__all__ = ["CachedDocument", "Checking", "DocumentSpan", "Rows", "TokenCache", "Window", "check_sizes"]
+__all__ = [
+    "CachedDocument",
+    "Checking",
+    "DocumentSpan",
+    "RowMemory",
+    "Rows",
+    "TokenCache",
+    "Window",
+    "check_sizes",
+]
 
 OPEN_SHARDS = 128
 """Local shards kept open (mapped) at a time."""
@@ -186,21 +196,21 @@ class TokenCache:
         if not len(windows):
             return
         self._check_rows(into.length)
-        starts = np.asarray(windows, np.int64) * into.length
-        self._checked(int(starts.min()), int(starts.max()) + into.length)
-        order = np.argsort(starts, kind="stable")
-        starts, rows = starts[order], np.asarray(rows)[order]
-        numbers = np.searchsorted(self._ends, starts, "right")
+        windows = np.asarray(windows, np.int64)
+        order = windows.argsort(kind="stable")
+        starts, rows = windows[order] * into.length, np.asarray(rows)[order]
+        self._checked(int(starts[0]), int(starts[-1]) + into.length)
         if not self._remote:
-            self._copy(numbers, starts, rows, into)
+            self._copy(starts, rows, into)
             return
+        numbers = np.searchsorted(self._ends, starts, "right")
         cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
         parts = [slice(*cut) for cut in itertools.pairwise(cuts)]
 
         def fetch_and_copy(part: slice) -> None:
             number = int(numbers[part.start])
             self._shard(number).prepare(starts[part] - self._first(number), into.length)
-            self._copy(numbers[part], starts[part], rows[part], into)
+            self._copy(starts[part], rows[part], into)
 
         if len(parts) == 1:
             fetch_and_copy(parts[0])
@@ -220,39 +230,50 @@ class TokenCache:
                 remedy=f"Draw sequences of {self._row_tokens:,} tokens (or a multiple), or build the cache with --row-tokens",
             )
 
-    def _copy(self, numbers: np.ndarray, starts: np.ndarray, rows: np.ndarray, into: Rows) -> None:
+    def _copy(self, starts: np.ndarray, rows: np.ndarray, into: Rows) -> None:
         """Copy rows, ascending; the loop is what reading costs beside the copying, so it does little and calls little."""
         length, width = into.length, np.dtype(self.ledger.tokenizer.dtype).itemsize
         size = length * width
-        number, tokens, out = -1, into.tokens, into.bytes
-        add, as_they_are = into.begins.append, width == tokens.itemsize
-        for n, row, begin in zip(numbers.tolist(), rows.tolist(), starts.tolist(), strict=True):
-            if n != number:
-                number = n
-                shard, base = self._shard(n), self._first(n)
-                file, view, words, first_tokens = shard.file, shard.file.view, shard.words, shard.first_tokens
-                checked, opened = file.checked, shard.opened
-            batch_number = bisect_right(first_tokens, begin - base) - 1
-            batch = opened[batch_number] or shard.batch(batch_number)
-            start = begin - base - batch.first_token
-            stop = start + length
-            if stop > batch.tokens:
+        tokens, out, as_they_are = into.tokens, into.bytes, width == into.tokens.itemsize
+        marked: list[int] = []
+        counts: list[int] = []
+        shifts: list[int] = []
+        places = bytearray()
+        shard_end = batch_end = 0
+        for row, begin in zip(rows.tolist(), starts.tolist(), strict=True):
+            if begin >= batch_end:
+                if begin >= shard_end:
+                    number = int(self._ends.searchsorted(begin, "right"))
+                    shard, base, shard_end = self._shard(number), self._first(number), int(self._ends[number])
+                    first_tokens, opened, file = shard.first_tokens, shard.opened, shard.file
+                    view, words, checked = file.view, shard.words, file.checked
+                which = bisect_right(first_tokens, begin - base) - 1
+                batch = opened[which] or shard.batch(which)
+                first_token = base + batch.first_token
+                batch_end = first_token + batch.tokens
+                at_zero, marks, offsets = batch.at - first_token * width, batch.marks, batch.places
+                has_loss_spans = batch.has_loss_spans
+            if begin + length > batch_end:
                 self._copy_pieces(begin, row, into)
                 continue
-            at = batch.at + start * width
-            first, last = at // BLOCK, (at + size + BLOCK - 1) // BLOCK
-            if checked.find(0, first, last) >= 0:
-                file.check_blocks(first, last)
+            at = at_zero + begin * width
+            last = (at + size + BLOCK - 1) // BLOCK
+            if checked.find(0, at // BLOCK, last) >= 0:
+                file.check_blocks(at // BLOCK, last)
             if as_they_are:
                 out[row * size : row * size + size] = view[at : at + size]
             else:
                 tokens[row] = words[at // width : at // width + length]
-            marks = batch.marks
-            begins = batch.offsets[marks[start // MARK] : marks[(stop + MARK - 1) // MARK]]
-            if len(begins):
-                add((row, begins, row * length - start))
-            if batch.has_loss_spans:
-                into.place_loss(row, 0, Piece(batch, start, stop).loss_mask)
+            start = begin - first_token
+            low, high = marks[start // MARK], marks[(start + length + MARK - 1) // MARK]
+            if low < high:
+                places += offsets[low:high]
+                marked.append(row)
+                counts.append(high - low)
+                shifts.append(row * length - start)
+            if has_loss_spans:
+                into.place_loss(row, 0, Piece(batch, start, start + length).loss_mask)
+        into.mark(marked, counts, shifts, places)
 
     def _first(self, number: int) -> int:
         """Return the position in the cache of the first token of a shard."""
@@ -264,7 +285,8 @@ class TokenCache:
         for _, _, piece in self._pieces(start, start + into.length):
             size = piece.stop - piece.start
             into.tokens[row, at : at + size] = piece.ids
-            into.begins.append((row, piece.begins, row * into.length + at))
+            begins = piece.begins
+            into.mark([row], [len(begins)], [row * into.length + at], begins.data)
             into.place_loss(row, at, piece.loss_mask)
             at += size
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections.abc import Sequence
 
 import numpy as np
+
+from tootsie.tokenize.row_memory import RowMemory
+
+UNIT = 32
+"""Segment ids that are written at a time."""
+Places = bytes | bytearray | memoryview
+"""The memory of int64[n]."""
 
 
 class Rows:
@@ -15,19 +24,31 @@ class Rows:
     Args:
       count: B.
       length: T.
+      memory: where its large arrays lie; absent: in memory of their own.
     """
 
-    def __init__(self, count: int, length: int) -> None:
+    def __init__(self, count: int, length: int, memory: RowMemory | None = None) -> None:
         self.length = length
-        self.tokens = np.empty((count, length), np.int32)
+        self._memory = memory or RowMemory()
+        self.tokens = self._memory.empty((count, length), np.int32)
         """int32[B, T]."""
         self.bytes = memoryview(self.tokens.reshape(-1).view(np.uint8).data)
         """The memory of ``tokens``."""
-        self.begins: list[tuple[int, np.ndarray, int]] = []
-        """Where documents begin, ``(row, places, shift)``: at ``places + shift``, int64[n], counted over all rows
-        (``row * T + position``). What does not lie in the row is left out. Appending is one step that threads can't divide."""
+        self._begins: list[tuple[Sequence[int], Sequence[int], Sequence[int], Places]] = []
         self._loss: np.ndarray | None = None
         self._lock = threading.Lock()
+
+    def mark(self, rows: Sequence[int], counts: Sequence[int], shifts: Sequence[int], places: Places) -> None:
+        """Say where documents begin in some rows.
+
+        Args:
+          rows: n of them.
+          counts: how many begin in each, n numbers.
+          shifts: what is to be added to the places of each, n numbers.
+          places: int64[sum of counts], those of one row after the other: with the shift, counted over all rows
+            (``row * T + position``). What does not lie in its row is left out.
+        """
+        self._begins.append((rows, counts, shifts, places))  # One step, which threads can't divide.
 
     @property
     def loss_mask(self) -> np.ndarray:
@@ -49,10 +70,14 @@ class Rows:
         if not self.tokens.size:
             return np.zeros((count, length), np.int32)
         firsts = np.arange(count) * length
-        rows, found, shifts = zip(*self.begins, strict=True) if self.begins else ((), (), ())
-        counts = [len(begins) for begins in found]
-        added = np.concatenate([*found, firsts[:0]]) + np.repeat(np.array(shifts, np.int64), counts)
-        inside = added // length == np.repeat(np.array(rows, np.int64), counts)
+        rows, counts, shifts = (
+            np.array([*itertools.chain.from_iterable(part[which] for part in self._begins)], np.int64)
+            for which in range(3)
+        )
+        added = np.frombuffer(b"".join(part[3] for part in self._begins), np.int64) + np.repeat(
+            shifts, counts
+        )
+        inside = added // length == np.repeat(rows, counts)
         begins = np.concatenate([firsts, added[inside]])
         begins.sort(kind="stable")  # Made of few runs that are sorted already.
         lengths = np.diff(begins, append=count * length)
@@ -60,5 +85,26 @@ class Rows:
             begins = begins[lengths > 0]
             lengths = np.diff(begins, append=count * length)
         before = np.searchsorted(begins, firsts)  # segments of the rows above
-        numbers = np.arange(1, len(begins) + 1) - before[begins // length]
-        return np.repeat(numbers.astype(np.int32), lengths).reshape(count, length)
+        numbers = (np.arange(1, len(begins) + 1) - before[begins // length]).astype(np.int32)
+        units = -(-self.tokens.size // UNIT)
+        flat = self._memory.empty((units * UNIT,), np.int32)
+        _repeat_into(flat, numbers, begins, lengths)
+        return flat[: self.tokens.size].reshape(count, length)
+
+
+def _repeat_into(out: np.ndarray, numbers: np.ndarray, begins: np.ndarray, lengths: np.ndarray) -> None:
+    """Write ``np.repeat(numbers, lengths)``, most of it a unit at a time; what lies beyond it in the last unit is of no meaning.
+
+    Args:
+      out: int32[U * UNIT].
+      numbers: int32[n].
+      begins: int64[n], where each begins, from 0 on.
+      lengths: int64[n], all positive.
+    """
+    units = len(out) // UNIT
+    # Each unit becomes what lies at its first place; what begins after that is then written over it.
+    which = np.repeat(np.arange(len(begins)), np.diff(-(-begins // UNIT), append=units))
+    np.take(np.repeat(numbers, UNIT).reshape(-1, UNIT), which, 0, out.reshape(units, UNIT), "clip")
+    rest = np.minimum(-begins % UNIT, lengths)
+    ends = np.cumsum(rest)
+    out[np.arange(ends[-1]) + np.repeat(begins - (ends - rest), rest)] = np.repeat(numbers, rest)

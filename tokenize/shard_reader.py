@@ -43,6 +43,8 @@ class Batch:
         """Row of its first document within the shard."""
         self.offsets: np.ndarray = np.asarray(listed.offsets)
         """int64[documents + 1]: document d has ``ids[offsets[d]:offsets[d + 1]]``."""
+        self.places = memoryview(self.offsets.data)
+        """The same, quicker to cut."""
         self._ids = np.asarray(listed.values)
         self.tokens = len(self._ids)
         """Ids in it."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tootsie.tokenize.rows import Rows
 
 
-@given(st.integers(0, 5), st.integers(1, 20), st.data())
+@given(st.integers(0, 5), st.integers(1, 100), st.data())
 @settings(max_examples=60)
 def test_segments_count_the_documents_of_each_row(count: int, length: int, data: st.DataObject) -> None:
     rows = Rows(count, length)
@@ -18,7 +18,7 @@ def test_segments_count_the_documents_of_each_row(count: int, length: int, data:
     for row in data.draw(st.permutations(range(count))):
         begins = sorted(data.draw(st.sets(st.integers(-3, length + 3))))
         shift = data.draw(st.integers(-50, 50))
-        rows.begins.append((row, np.array(begins, np.int64) - shift, shift + row * length))
+        rows.mark([row], [len(begins)], [shift + row * length], (np.array(begins, np.int64) - shift).data)
         for begin in begins:
             if 0 < begin < length:
                 wanted[row, begin:] += 1
@@ -32,7 +32,7 @@ def test_threads_do_not_mix_up_rows() -> None:
 
     def fill(part: range) -> None:
         for row in part:
-            rows.begins.append((row, np.array([row % 15 + 1], np.int64), row * 16))
+            rows.mark([row], [1], [row * 16], np.array([row % 15 + 1], np.int64).data)
             rows.place_loss(row, row % 15, np.zeros(1, bool))
 
     with ThreadPoolExecutor(8) as pool:
