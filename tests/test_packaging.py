@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 PROBE = """
 import tokenize, os, importlib.util
@@ -135,17 +138,53 @@ def test_what_the_wheel_and_the_sdist_hold(distributions: Path) -> None:
     } <= inside
 
 
-@pytest.mark.slow
-def test_the_sdist_installs_into_an_empty_environment_and_runs_a_pipeline(
-    distributions: Path, project_root: Path, tmp_path: Path
+def needed() -> set[str]:
+    """Normal names of the distributions that the project requires without any extra, and of all that these require."""
+    found: set[str] = set()
+    left = [("tootsie", "")]
+    done = set(left)
+    while left:
+        name, extra = left.pop()
+        found.add(canonicalize_name(name))
+        for line in importlib.metadata.requires(name) or ():
+            requirement = Requirement(line)
+            if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+                continue
+            for wanted in ("", *requirement.extras):
+                if (requirement.name, wanted) not in done:
+                    done.add((requirement.name, wanted))
+                    left.append((requirement.name, wanted))
+    return found
+
+
+def test_the_sdist_runs_a_pipeline_with_nothing_but_what_it_requires(
+    distributions: Path, tmp_path: Path
 ) -> None:
-    """What Beam's ``--setup_file=./setup.py`` does on a Dataflow worker."""
-    python = environment(tmp_path / "venv", dependencies=False)
+    """What Beam's ``--setup_file=./setup.py`` does on a Dataflow worker; packages of extras cannot be imported there."""
+    python = environment(tmp_path / "venv")
+    allowed = needed()
+    others = [
+        module
+        for module, names in importlib.metadata.packages_distributions().items()
+        if not allowed & {canonicalize_name(name) for name in names} and module not in ("pip", "setuptools")
+    ]
+    assert {"pytest", "gigatoken", "tokenizers"} <= set(others)
+    site = next((tmp_path / "venv").glob("lib/python*/site-packages"))
+    (site / "hidden.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({others!r}))\n")
+    (site / "hidden.pth").write_text("import hidden\n")
     sdist = next(distributions.glob("*.tar.gz"))
-    run([python, "-m", "pip", "install", "--quiet", "-c", project_root / "constraints.txt", sdist], tmp_path)
+    run([python, "-m", "pip", "install", "--quiet", "--no-deps", sdist], tmp_path)
+    with pytest.raises(AssertionError, match="import of gigatoken halted"):
+        run([python, "-c", "import gigatoken"], tmp_path)
     dump = "import tootsie.datasets.command_line as c, pathlib; print(pathlib.Path(c.__file__).parent / 'sample')"
     sample = Path(run([python, "-c", dump], tmp_path).strip())
     archive = sample / "stackexchange" / "sampleoverflow.stackexchange.com.7z"
     out = tmp_path / "documents"
     run([python.parent / "tootsie", "curate", "stackexchange", archive, out, "--limit", "20"], tmp_path)
     assert (out / "_manifest.json").exists()
+    modules = [
+        "tootsie." + ".".join(path.relative_to(sample.parents[1]).with_suffix("").parts)
+        for path in sorted(sample.parents[1].rglob("command.py"))
+    ]
+    assert len(modules) > 5
+    run([python, "-c", "\n".join(f"import {module}" for module in modules)], tmp_path)

@@ -305,6 +305,7 @@ def test_killed_anywhere_it_continues_and_ends_with_the_same_bytes(
         while process.poll() is None and time.monotonic() < deadline:
             if len(list(out.rglob("*.receipt.json"))) > before + dice.randrange(3):
                 break
+            time.sleep(0.01)
         if process.poll() is None and attempt < 3:
             os.kill(process.pid, signal.SIGKILL)
             kills += 1
