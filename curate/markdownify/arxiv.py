@@ -15,6 +15,7 @@ from tootsie.curate.markdownify.equations import equation_table
 from tootsie.curate.markdownify.inlines import code, drop, transparent
 from tootsie.curate.markdownify.listings import add_code_block, verbatim
 from tootsie.curate.markdownify.options import References
+from tootsie.curate.markdownify.resumption import skip
 from tootsie.curate.markdownify.serializer import PASS, SKIP, Handler, Node, Serializer, text_of
 from tootsie.curate.markdownify.tables import cell, open_table, row
 
@@ -99,7 +100,7 @@ def _bibliography(serializer: Serializer, node: Node, attributes: dict[str, Any]
     if serializer.options.references is References.KEEP:
         return PASS
     serializer.counters["reference_lists_dropped"] += 1
-    return SKIP
+    return skip(serializer, node)
 
 
 def _bibitem_tag(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:

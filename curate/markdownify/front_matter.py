@@ -7,7 +7,8 @@ from typing import Any
 
 from tootsie.curate.markdownify.blocks import add_heading, container, open_line
 from tootsie.curate.markdownify.escaping import collapse
-from tootsie.curate.markdownify.serializer import SKIP, Handler, Node, Serializer, text_of
+from tootsie.curate.markdownify.resumption import end_of_own, skip
+from tootsie.curate.markdownify.serializer import Handler, Node, Serializer, text_of
 
 # Each white-space run is looked at from its start alone, or runs would cost the square of their length.
 _AUTHOR_BREAK = re.compile(r"(?<!\s)\s*[,;](?:\s+and\b)?\s*|(?<!\s)\s+and\s+")
@@ -68,10 +69,13 @@ def set_aside(name: str) -> Handler:
 
     def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         text = text_of(node)
+        following = end_of_own(serializer, node)
+        if following is not None:
+            text = text.partition(text_of(following) or " ")[0].strip()
         if text:
             serializer.metadata[name] = text
             serializer.counters["front_matter_set_aside"] += 1
-        return SKIP
+        return skip(serializer, node)
 
     return handler
 
@@ -86,7 +90,7 @@ def authors(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> A
     if serializer.options.authors:
         return container(serializer, node, attributes)
     serializer.counters["authors_set_aside"] += 1
-    return SKIP
+    return skip(serializer, node)
 
 
 def _is_within(node: Node, name: str) -> bool:

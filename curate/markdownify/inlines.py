@@ -17,6 +17,7 @@ from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.footnotes import is_back_link
 from tootsie.curate.markdownify.options import Images, Links, References
 from tootsie.curate.markdownify.plain_content import plain_content
+from tootsie.curate.markdownify.resumption import skip
 from tootsie.curate.markdownify.serializer import HTML_SPACE, SKIP, Handler, Leave, Node, Serializer, text_of
 
 _TICKS = re.compile(r"`+")
@@ -68,7 +69,7 @@ def drop(name: str) -> Handler:
     def handler(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         serializer.counters[name] += 1
         serializer.leave_out()
-        return SKIP
+        return skip(serializer, node)
 
     return handler
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tootsie.curate.markdownify.escaping import escape_text
+from tootsie.curate.markdownify.resumption import skip
 from tootsie.curate.markdownify.serializer import SKIP, Node, Serializer, text_of
 
 _SYMBOLS = {
@@ -22,7 +23,7 @@ def note(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     classes = attributes.get("class") or ""
     if "ltx_note_frontmatter" in classes or "ltx_role_institutetext" in classes:
         serializer.counters["front_matter_set_aside"] += 1
-        return SKIP
+        return skip(serializer, node)
     key = f"note:{node.mem_id}"
     if "ltx_role_footnotemark" in classes:
         key = _pairs(serializer).get(node.mem_id, "")

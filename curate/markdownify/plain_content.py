@@ -15,7 +15,7 @@ def plain_content(serializer: Serializer, node: Node, kind: str) -> str | None:
 
     Args:
       serializer: the conversion.
-      node: the element. Its text may stand in one ``span`` or ``code`` (and in a ``span`` in that) whose classes no rule is about.
+      node: the element. Its text may stand in one ``span`` or ``code`` (and a ``span`` in it) whose classes no rule is about.
       kind: the kind of inline element that it is.
 
     Returns:

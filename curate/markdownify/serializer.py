@@ -46,6 +46,10 @@ class Serializer(Writer):
         self.root: Node = None
         self.run_in: tuple[Flow, int] | None = None
         """A label that the next paragraph continues: its flow, and how many parts that had then."""
+        self.resume: Node | None = None
+        """Where the page goes on in an element that was left out and that it does not close (:mod:`.resumption`)."""
+        self.lacking_ends: dict[str, bool] = {}
+        """By tag, whether the page has more start tags than end tags."""
         self.front_matter_end: int | None = None
         """The paragraph of affiliations that was set aside last."""
 
@@ -96,6 +100,10 @@ class Serializer(Writer):
                             self.space = True
                     if leave is not None:
                         leave(self)
+                elif self.resume is not None:
+                    outer.append((node, None))
+                    node, self.resume = self.resume, None
+                    continue
             following = node.next
             while following is None:
                 if not outer:

@@ -82,13 +82,13 @@ class Tracer(Serializer):
         self._entering, self._writes, self._losing = True, [], None
         rules = self._rules
         result = handler(self, node, attributes)
-        if result is SKIP:
+        if result is SKIP and self.resume is None:
             self.written[self._node_id] = self._writes
             if self._losing is not None:
                 self.dropped[self._node_id] = self._losing
             elif not self._writes and rules == self._rules:
                 self.dropped[self._node_id] = UNNAMED
-        elif result is not PASS:
+        elif result is not PASS and result is not SKIP:
             result = self._leaving(result, self._node_id, outer)
             outer = self._node_id  # until it is left, its text is that of this element
         self._entering = False

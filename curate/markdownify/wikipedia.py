@@ -14,6 +14,7 @@ from tootsie.curate.markdownify.editorial_remarks import asks_editors
 from tootsie.curate.markdownify.escaping import escape_text
 from tootsie.curate.markdownify.inlines import INLINE_TAGS, drop, link, transparent
 from tootsie.curate.markdownify.options import References
+from tootsie.curate.markdownify.resumption import skip
 from tootsie.curate.markdownify.serializer import HTML_SPACE, PASS, SKIP, Handler, Node, Serializer, text_of
 from tootsie.curate.markdownify.wikipedia_notations import NOTATION_CLASSES
 
@@ -147,7 +148,7 @@ def _reference_text(serializer: Serializer, node: Node, attributes: dict[str, An
 def _infobox(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if not serializer.options.infobox:
         serializer.counters["infoboxes_dropped"] += 1
-        return SKIP
+        return skip(serializer, node)
     if node.tag == "table":
         serializer.counters["infoboxes"] += 1
     return PASS
@@ -175,7 +176,7 @@ def _span(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any
         return SKIP
     if attributes.get("role") == "navigation":
         serializer.counters["hatnotes_dropped"] += 1
-        return SKIP
+        return skip(serializer, node)
     return transparent(serializer, node, attributes)
 
 
@@ -183,10 +184,10 @@ def _box(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """A block, unless it belongs to the frame of a skin's page, points elsewhere, or only holds a place."""
     if "id" in attributes and attributes["id"] in _FRAME:
         serializer.counters["navigation_dropped"] += 1
-        return SKIP
+        return skip(serializer, node)
     if attributes.get("role") == "navigation":
         serializer.counters["hatnotes_dropped"] += 1
-        return SKIP
+        return skip(serializer, node)
     if _is_blank(node):
         serializer.flush()
         serializer.counters["empty_elements_dropped"] += 1
