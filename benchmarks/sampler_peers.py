@@ -11,6 +11,7 @@ This file imports nothing of the package but in the part that measures it: peers
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.machinery
 import json
 import os
@@ -85,18 +86,33 @@ def memmap_segments(task: Task) -> Iterator[np.ndarray]:
 # ------------------------------------------------------------------------------------------------ ours
 
 
-def tootsie(task: Task, checking: str = "FIRST_USE") -> Iterator[np.ndarray]:
+def tootsie(task: Task, checking: str = "FIRST_USE", segments: bool = False) -> Iterator[np.ndarray]:
+    """Batches of the sampler: the order is drawn, and what the plan says of each row comes along."""
     from tootsie.mixtures.plan import Plan
     from tootsie.mixtures.sampler import Sampler
     from tootsie.tokenize.cache import Checking
 
     sampler = Sampler(Plan.load(task["plan"]), checking=Checking[checking])
     for step in range(task["steps"]):
-        yield sampler.batch(step).tokens
+        batch = sampler.batch(step)
+        if segments:
+            assert batch.segment_ids.shape == batch.loss_mask.shape == batch.tokens.shape
+        yield batch.tokens
 
 
-def unchecked(task: Task) -> Iterator[np.ndarray]:
-    return tootsie(task, "NEVER")
+def drawing(task: Task) -> float:
+    """Return the CPU seconds that drawing the order takes for a batch, in the stretches in which it is drawn.
+
+    A stretch is drawn for many more batches than are read here, before the clock starts.
+    """
+    from tootsie.mixtures import order
+    from tootsie.mixtures.plan import Plan
+
+    draws = order.Order(Plan.load(task["plan"]))
+    draws.draw(np.arange(order.AHEAD))
+    before = time.process_time()
+    draws.draw(np.arange(order.AHEAD, 2 * order.AHEAD))
+    return (time.process_time() - before) / (order.AHEAD / task["batch"])
 
 
 # ------------------------------------------------------------------------------------------------ the peers
@@ -252,7 +268,9 @@ LOADERS: dict[str, tuple[Callable[[Task], None] | None, Callable[[Task], Iterato
     "memmap": (None, memmap),
     "memmap, segments": (None, memmap_segments),
     "tootsie": (None, tootsie),
-    "tootsie, never": (None, unchecked),
+    "tootsie, never": (None, functools.partial(tootsie, checking="NEVER")),
+    "tootsie, segments": (None, functools.partial(tootsie, segments=True)),
+    "tootsie, segments, never": (None, functools.partial(tootsie, checking="NEVER", segments=True)),
     "megatron": (write_megatron, megatron),
     "streaming": (write_streaming, streaming),
     "grain": (write_grain, grain),
@@ -260,7 +278,10 @@ LOADERS: dict[str, tuple[Callable[[Task], None] | None, Callable[[Task], Iterato
 
 
 def measure(name: str, task: Task) -> dict[str, float]:
-    """Read all batches; CPU seconds of all threads for those after the first."""
+    """Read all batches; tokens per CPU second of all threads and per second, for those after the first.
+
+    Ours has drawn its order by then, far ahead; what that takes for so many batches is added.
+    """
     batches = LOADERS[name][1](task)
     seen = 0
     total = 0
@@ -272,6 +293,9 @@ def measure(name: str, task: Task) -> dict[str, float]:
         elif number >= WARM_UP:
             seen += tokens.size
     cpu, wall = time.process_time() - before, time.perf_counter() - clock
+    if name.startswith("tootsie"):
+        drawn = drawing(task) * (task["steps"] - WARM_UP)
+        cpu, wall = cpu + drawn, wall + drawn
     return {"rate": seen / cpu, "wall": seen / wall, "sum": total}
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -29,13 +31,12 @@ class WindowSource(Protocol):
         """Read the rows ``windows`` (int64[n]) of the cache into the ``rows`` (int64[n]) of ``into``."""
 
 
-class Batch(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Batch:
     """B rows of T tokens, the sequence length of the phase."""
 
     tokens: np.ndarray
     """int32[B, T]."""
-    segment_ids: np.ndarray
-    """int32[B, T]: 1 for the first document in the row, 2 for the next, …"""
     loss_mask: np.ndarray
     """bool[B, T]: whether the token carries loss when it is the one to be predicted; read-only where all do."""
     dataset: np.ndarray
@@ -44,6 +45,13 @@ class Batch(NamedTuple):
     """int64[B], passes over the dataset completed before."""
     window: np.ndarray
     """int64[B], row of the dataset's cache."""
+    rows: Rows = field(repr=False)
+    """What the batch was read into: knows where documents begin."""
+
+    @cached_property
+    def segment_ids(self) -> np.ndarray:
+        """int32[B, T]: 1 for the first document in the row, 2 for the next, …; made when first asked for."""
+        return self.rows.segment_ids()
 
 
 class Sampler:
@@ -116,7 +124,12 @@ class Sampler:
             if first < end:
                 assert cache is not None
                 cache.gather(draws.window[order[first:end]], into, order[first:end])
-        return Batch(into.tokens, into.segment_ids(), into.loss_mask, *draws)
+        return Batch(into.tokens, into.loss_mask, *draws, rows=into)
+
+    def _whole_batch(self, step: int, rows: slice | None) -> Batch:
+        batch = self.batch(step, rows)
+        batch.segment_ids  # noqa: B018  (made here, not where the batch is used)
+        return batch
 
     def consumed(self, position: int) -> dict[str, int]:
         """Return how many sequences of each dataset are drawn before ``position``."""
@@ -126,7 +139,7 @@ class Sampler:
     def batches(
         self, first: int, end: int, rows: slice | None = None, ahead: int = READ_AHEAD
     ) -> Iterator[Batch]:
-        """Yield the batches of the steps [first, end); while one is in use, a thread reads the next.
+        """Yield the batches of the steps [first, end); while one is in use, a thread reads the next, segment ids included.
 
         At most ``ahead`` batches wait, so memory is that of ``ahead + 1``. When the iterator is closed or dropped, the thread
         ends with the batch it reads; what it failed with is raised at the batch's turn.
@@ -134,12 +147,12 @@ class Sampler:
         reader = ThreadPoolExecutor(1, "read-ahead")
         try:
             waiting = deque(
-                reader.submit(self.batch, step, rows) for step in range(first, min(end, first + ahead))
+                reader.submit(self._whole_batch, step, rows) for step in range(first, min(end, first + ahead))
             )
             for step in range(first, end):
                 batch = waiting.popleft().result()
                 if step + ahead < end:
-                    waiting.append(reader.submit(self.batch, step + ahead, rows))
+                    waiting.append(reader.submit(self._whole_batch, step + ahead, rows))
                 yield batch
                 del batch
         finally:

@@ -57,7 +57,7 @@ def test_a_host_reads_its_rows_only(plan: Plan) -> None:
     for cache in caches.values():
         cache.reads.clear()
     part = sampler.batch(12, slice(2, 5))
-    for name in whole._fields:
+    for name in ("tokens", "segment_ids", "loss_mask", "dataset", "epoch", "window"):
         assert np.array_equal(getattr(part, name), getattr(whole, name)[2:5])
     assert sum(len(cache.reads) for cache in caches.values()) == 3
 
@@ -77,6 +77,16 @@ def test_reading_ahead_gives_the_same_batches(plan: Plan) -> None:
     for step, batch in zip(range(3, 12), ahead, strict=True):
         assert np.array_equal(batch.tokens, sampler.batch(step, slice(0, 2)).tokens)
     assert list(sampler.batches(5, 5)) == []
+
+
+def test_segment_ids_are_made_when_asked_for_and_where_batches_are_read(plan: Plan) -> None:
+    sampler = Sampler(plan, fakes(plan))
+    batch = sampler.batch(12)
+    assert "segment_ids" not in vars(batch)
+    assert batch.segment_ids is batch.segment_ids
+    assert np.array_equal(batch.segment_ids, np.ones((7, 8)))
+    (ahead,) = sampler.batches(12, 13)
+    assert np.array_equal(vars(ahead)["segment_ids"], batch.segment_ids)
 
 
 def test_reading_ahead_is_bounded_and_ends_when_nobody_reads_on(plan: Plan) -> None:
