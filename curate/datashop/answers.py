@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tootsie.curate.datashop.spec import Annotation, Rephrase, Rubric, Style
+from tootsie.curate.datashop.spec import Annotation, Checks, Rephrase, Rubric, Style
+from tootsie.datasets.errors import shorten
 
 MAX_CHARACTERS = 200_000
 """Longest answer that is read."""
@@ -108,7 +109,9 @@ def _check(value: Any, schema: dict[str, Any], place: str) -> None:
         if not value.isascii() and _HALF.search(value):
             raise AnswerFault(f"{place} has half a character")
         if "enum" in schema and value not in schema["enum"]:
-            raise AnswerFault(f"{place} is none of {', '.join(schema['enum'])}")
+            raise AnswerFault(shorten(f"{place} is none of {', '.join(schema['enum'])}", 300))
+        if len(value) > schema.get("maxLength", MAX_CHARACTERS):
+            raise AnswerFault(f"{place} has {len(value):,} characters")
 
 
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -187,6 +190,28 @@ def grade_of(answer: dict[str, Any]) -> float:
     if "probability" in answer:
         return float(answer["probability"])
     return int(answer["score"]) if "score" in answer else VERDICTS[answer["verdict"]]
+
+
+def without_lengths(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema of ours without conditions on the length of texts, which not all servers can."""
+    found = {name: part for name, part in schema.items() if name != "maxLength"}
+    if "properties" in found:
+        found["properties"] = {name: without_lengths(part) for name, part in found["properties"].items()}
+    if "items" in found:
+        found["items"] = without_lengths(found["items"])
+    return found
+
+
+def question_form(checks: Checks) -> AnswerForm:
+    """Return the form of one question, which ends before it is longer than questions may be."""
+    kind = {**_TEXT, "maxLength": checks.max_question_characters}
+    return AnswerForm("question", _object(question=kind), '{"question": "…"}')
+
+
+def answer_form(sentences: Sequence[str]) -> AnswerForm:
+    """Return the form of an answer: one of these sentences, or any text where there are none."""
+    kind = {**_TEXT, "enum": list(dict.fromkeys(sentences))} if sentences else _TEXT
+    return AnswerForm("answer", _object(answer=kind), '{"answer": "…"}')
 
 
 def rephrase_form(style: Style, settings: Rephrase) -> AnswerForm:

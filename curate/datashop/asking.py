@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tootsie.curate.array_shuffle import run_tasks
-from tootsie.curate.datashop.client import Answered, Client, Result, ask_all
+from tootsie.curate.datashop.client import Answered, Client, Dialogue, Result, ask_all
 from tootsie.curate.datashop.endpoint import Question
 from tootsie.curate.datashop.response_cache import ResponseCache
 from tootsie.curate.datashop.spec import ModelSpec
@@ -32,7 +32,7 @@ RESPONSES = "responses"
 TOLERATED = 1
 """Rows that never fail a stage, whatever the budget."""
 
-Ask = Callable[[Document], Question]
+Ask = Callable[[Document], Question | Dialogue]
 """Makes a row's question; travels to the workers."""
 
 

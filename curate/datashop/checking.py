@@ -12,7 +12,8 @@ from tootsie.curate.datashop.asking import result_of, rows_url, without_result
 from tootsie.curate.datashop.questions import copied_run, fault, items_of, markdown
 from tootsie.curate.datashop.run import Run, Stage
 from tootsie.curate.datashop.scoring import begin_cleaning
-from tootsie.curate.datashop.spec import Checks, Style
+from tootsie.curate.datashop.spec import Checks, Protocol, Rephrase, Style
+from tootsie.curate.datashop.two_step import fault_in_two_steps
 from tootsie.curate.document_inputs import find_corpora
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
@@ -34,7 +35,8 @@ _PROVENANCE = (
 class JudgeAnswer:
     """Makes a document of a row whose items hold, and drops the others."""
 
-    def __init__(self, checks: Checks) -> None:
+    def __init__(self, rephrase: Rephrase, checks: Checks) -> None:
+        self._rephrase = rephrase
         self._checks = checks
 
     def __call__(self, number: int, row: Document) -> Outcome:
@@ -51,7 +53,7 @@ class JudgeAnswer:
             )
         style = Style(metadata["style"])
         items = items_of(style, result["answer"])
-        faults = [fault(item, style, row.text, self._checks) for item in items]
+        faults = [self._fault(item, style, row.text) for item in items]
         good = [item for item, found in zip(items, faults, strict=True) if found is None]
         counters = Counter(f"item left out: {found}" for found in faults if found is not None)
         counters["items kept"] += len(good)
@@ -70,9 +72,17 @@ class JudgeAnswer:
                 metadata=metadata,
             )
         metadata["datashop"] = {name: result[name] for name in _PROVENANCE if name in result}
+        if "steps" in result:
+            kept = [step for step, found in zip(result["steps"], faults, strict=True) if found is None]
+            metadata["datashop"]["steps"] = kept
         metadata["items"] = len(good)
         text = markdown(style, result["answer"], good)
         return Kept(row.model_copy(update={"text": text, "metadata": metadata}), counters, len(row.text))
+
+    def _fault(self, item: dict[str, str], style: Style, passage: str) -> str | None:
+        if self._rephrase.protocol is Protocol.TWO_STEP:
+            return fault_in_two_steps(item, passage, self._rephrase, self._checks)
+        return fault(item, style, passage, self._checks)
 
 
 def check(run: Run) -> dict[str, Any]:
@@ -85,7 +95,9 @@ def check(run: Run) -> dict[str, Any]:
         "datashop check", corpora, folder, run.spec.content("check"), "check.json"
     )
     begin_cleaning(cleaning)
-    manifest = cleaning_run.write_documents(cleaning, JudgeAnswer(run.spec.check), run.options, 0.0)[0]
+    manifest = cleaning_run.write_documents(
+        cleaning, JudgeAnswer(run.spec.rephrase, run.spec.check), run.options, 0.0
+    )[0]
     if not manifest.documents:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in manifest.accounting.dropped.items())
         raise InputError(

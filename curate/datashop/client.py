@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from tootsie.curate.datashop.answers import AnswerFault, read_likelihood
 from tootsie.curate.datashop.endpoint import (
@@ -59,6 +59,14 @@ class Failed:
 
 
 Result = Answered | Failed
+
+
+class Dialogue(Protocol):
+    """Several questions of which each depends on the answers before it, with one result."""
+
+    async def put_to(self, client: Client) -> Result:
+        """Ask, and return what came of it."""
+        ...
 
 
 class Client:
@@ -291,7 +299,7 @@ class Client:
 
 
 async def ask_all(
-    client: Client, questions: Iterable[tuple[str, Question]], concurrency: int
+    client: Client, questions: Iterable[tuple[str, Question | Dialogue]], concurrency: int
 ) -> AsyncIterator[tuple[str, Result]]:
     """Yield each row's name and result as they come, with ``concurrency`` requests under way and as many rows ready to follow.
 
@@ -313,7 +321,9 @@ async def ask_all(
                 if row is None:
                     more = False
                     break
-                waiting[asyncio.create_task(client.ask(row[1]))] = row[0]
+                name, asked = row
+                result = client.ask(asked) if isinstance(asked, Question) else asked.put_to(client)
+                waiting[asyncio.create_task(result)] = name
             if not waiting:
                 break
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from tootsie.curate.datashop.answers import AnswerForm, with_lengths
+from tootsie.curate.datashop.answers import AnswerForm, with_lengths, without_lengths
 from tootsie.curate.datashop.prompts import Messages, prompt_sha256
 from tootsie.curate.datashop.spec import ModelSpec, Structured
 from tootsie.datasets.errors import SpecError, shorten
@@ -106,7 +106,7 @@ class Question:
         if self.likelihood:
             content |= {"logprobs": True, "top_logprobs": TOP}
         elif structured in (Structured.LENGTHS, Structured.JSON_SCHEMA):
-            inner = with_lengths(self.form.schema) if structured is Structured.LENGTHS else self.form.schema
+            inner = (with_lengths if structured is Structured.LENGTHS else without_lengths)(self.form.schema)
             schema = {"name": self.form.name, "schema": inner, "strict": True}
             content["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif structured is Structured.JSON_OBJECT:

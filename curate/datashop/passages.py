@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’)*_]*\s+(?=[^\sa-z.,;:)\]])|(?<=[。！？])\s*(?=.)", re.DOTALL)
+_NOT_PROSE = re.compile(r"#|\||>|<|\$\$|```|~~~|!\[|[-+*] |[0-9]+[.)] |\t| {4}|:|(?:-{3}|\*{3}|_{3})")
+_PARAGRAPH = re.compile(r"(?:[^\n]+\n?)+")
+SHORTEST_PROSE = 100
+"""Characters of the shortest paragraph that counts as prose."""
+LEAST_LETTERS = 0.8
+"""Share of letters and spaces in prose."""
 
 
 class Passage(NamedTuple):
@@ -40,6 +49,43 @@ def _end(text: str, start: int, limit: int) -> int:
                 return end
             return fence + 1
     return limit
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each with single spaces; abbreviations before a capital letter end one, too."""
+    found = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        end = match.end()
+        found.append(" ".join(text[start:end].split()))
+        start = end
+    found.append(" ".join(text[start:].split()))
+    return [sentence for sentence in found if sentence]
+
+
+def divide_prose(text: str, limit: int) -> list[Passage]:
+    """Return the paragraphs that are prose: two sentences or more, hardly anything but words, outside of fences.
+
+    One that is longer than ``limit`` characters is divided; its parts need be prose too. Linear in the text.
+    """
+    found: list[Passage] = []
+    fenced = False
+    for match in _PARAGRAPH.finditer(text):
+        paragraph = match[0]
+        fences = len(re.findall(r"^ {0,3}(?:```|~~~)", paragraph, re.MULTILINE))
+        inside, fenced = fenced or fences > 0, fenced ^ (fences % 2 == 1)
+        if inside or _NOT_PROSE.match(paragraph):
+            continue
+        for part in divide(paragraph, limit):
+            words = paragraph[part.start : part.stop]
+            letters = sum(character.isalpha() or character.isspace() for character in words)
+            if (
+                len(words) >= SHORTEST_PROSE
+                and letters >= LEAST_LETTERS * len(words)
+                and len(sentences(words)) > 1
+            ):
+                found.append(Passage(match.start() + part.start, match.start() + part.stop))
+    return found
 
 
 def excerpt(text: str, limit: int) -> str:

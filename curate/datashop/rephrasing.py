@@ -10,12 +10,14 @@ from typing import Any
 from tootsie.curate.datashop import prompts
 from tootsie.curate.datashop.answers import rephrase_form
 from tootsie.curate.datashop.asking import ask_rows, write_lots
+from tootsie.curate.datashop.client import Dialogue
 from tootsie.curate.datashop.endpoint import Question
-from tootsie.curate.datashop.passages import divide
+from tootsie.curate.datashop.passages import divide, divide_prose
 from tootsie.curate.datashop.run import Run, Stage
 from tootsie.curate.datashop.sampling import draw
 from tootsie.curate.datashop.scoring import SCORE
-from tootsie.curate.datashop.spec import Rephrase, Style
+from tootsie.curate.datashop.spec import Checks, Division, Protocol, Rephrase, Style
+from tootsie.curate.datashop.two_step import TwoSteps
 from tootsie.curate.decontamination.taint import LINEAGE
 from tootsie.curate.document_inputs import Unreadable, find_corpora, read_numbered
 from tootsie.datasets.document import CLUSTER, Document
@@ -41,10 +43,14 @@ class AskRephrase:
     """Makes the question of a row."""
 
     settings: Rephrase
+    checks: Checks
     seed: int
+    reasks: int
 
-    def __call__(self, row: Document) -> Question:
-        """Return the question."""
+    def __call__(self, row: Document) -> Question | Dialogue:
+        """Return the question, or the dialogue of two steps."""
+        if self.settings.protocol is Protocol.TWO_STEP:
+            return TwoSteps(row.text, self.settings, self.checks, self.seed, self.reasks + 1)
         style = Style(row.metadata["style"])
         form = rephrase_form(style, self.settings)
         messages = prompts.rephrase(row.text, style, self.settings.items, form)
@@ -82,6 +88,7 @@ def rephrase(run: Run) -> dict[str, Any]:
       InputError: no document was kept.
     """
     settings = run.spec.rephrase
+    divided = divide_prose if settings.division is Division.PROSE else divide
     counts: Counter[str] = Counter(
         {"documents": 0, "passages": 0, "passages over the limit": 0, "characters": 0}
     )
@@ -92,7 +99,7 @@ def rephrase(run: Run) -> dict[str, Any]:
             counts["documents"] += 1
             passages = [
                 passage
-                for passage in divide(document.text, settings.passage_characters)
+                for passage in divided(document.text, settings.passage_characters)
                 if document.text[passage.start : passage.stop].strip()
             ]
             used = passages[: settings.passages]
@@ -132,7 +139,7 @@ def rephrase(run: Run) -> dict[str, Any]:
         run.folder,
         Stage.REPHRASE.value,
         lots,
-        AskRephrase(settings, run.model.seed),
+        AskRephrase(settings, run.spec.check, run.model.seed, run.model.reasks),
         run.model,
         run.options,
         max_failures=run.spec.max_failures,

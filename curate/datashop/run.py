@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tootsie.curate import corpus_build
-from tootsie.curate.datashop.spec import DatashopSpec, ModelSpec
+from tootsie.curate.datashop.spec import DatashopSpec, ModelSpec, Protocol
 from tootsie.curate.document_inputs import InputCorpus
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
@@ -115,6 +115,8 @@ class Run:
             content["inputs"] = [
                 (corpus.source, file.name, file.sha256) for corpus in self.corpora for file in corpus.files
             ]
+        if stage is Stage.REPHRASE and self.spec.rephrase.protocol is Protocol.TWO_STEP:
+            content["check"] = self.spec.content("check")  # decides whether another question is tried
         if stage is Stage.DECONTAMINATE and self.spec.evaluations:
             content["evaluations"] = storage.sha256(self.spec.evaluations)
         return fingerprint(content)

@@ -1,4 +1,4 @@
-"""How good a scorer is on rows it has not seen: numbers, a page, and three pictures."""
+"""How good a scorer is on rows it has not seen: numbers, a page, and four pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tootsie.curate.datashop.scorer import auc
 from tootsie.datasets import storage
 
 REPORT_NAME = "report.json"
-PICTURES = ("precision-recall.png", "calibration.png", "scores.png")
+PICTURES = ("precision-recall.png", "roc.png", "calibration.png", "scores.png")
 CUTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Probabilities at which precision and recall are told."""
 BINS = 10
@@ -125,52 +125,111 @@ def page(report: dict[str, Any]) -> str:
 
 
 def _pictures(truth: Array, found: Array) -> list[bytes]:
+    """Return the pictures as PNG, in the order of :data:`PICTURES`."""
     from matplotlib.figure import Figure
 
-    order = np.argsort(-found, kind="stable")
-    right = np.cumsum(truth[order])
-    last = np.append(found[order][1:] != found[order][:-1], True)
-    precision, recall = right / np.arange(1, len(truth) + 1), right / max(1, truth.sum())
     pictures = []
-    for kind in range(3):
+    for draw in (_precision_recall, _roc, _calibration, _scores):
         figure = Figure(figsize=(4.2, 3.4), layout="constrained")
-        axes = figure.subplots()
-        if kind == 0:
-            axes.plot(recall[last], precision[last], color="C0")
-            axes.axhline(truth.mean(), color="0.6", linestyle="--", label="keeping all")
-            axes.set(
-                xlabel="recall",
-                ylabel="precision",
-                ylim=(0, 1.03),
-                xlim=(0, 1.03),
-                title="Precision and recall",
-            )
-            axes.legend(frameon=False)
-        elif kind == 1:
-            groups = bins(found)
-            axes.plot([0, 1], [0, 1], color="0.6", linestyle="--", label="perfect")
-            axes.plot(
-                [found[i].mean() for i in groups],
-                [truth[i].mean() for i in groups],
-                "o-",
-                color="C0",
-                clip_on=False,
-            )
-            axes.set(
-                xlabel="predicted probability",
-                ylabel="share wanted",
-                title="Calibration",
-                xlim=(0, 1),
-                ylim=(0, 1),
-            )
-            axes.legend(frameon=False)
-        else:
-            edges = np.linspace(0, 1, 21).tolist()
-            axes.hist(found[truth == 0], edges, color="0.6", label="others")
-            axes.hist(found[truth == 1], edges, color="C0", alpha=0.7, label="wanted")
-            axes.set(xlabel="predicted probability", ylabel="documents", title="Scores")
-            axes.legend(frameon=False)
+        draw(figure.subplots(), truth, found)
         stream = io.BytesIO()
         figure.savefig(stream, format="png", dpi=120)
         pictures.append(stream.getvalue())
     return pictures
+
+
+def _kept(truth: Array, found: Array) -> tuple[Array, Array]:
+    """Return how many wanted and how many other rows are kept from each probability on, from the highest to the lowest."""
+    order = np.argsort(-found, kind="stable")
+    last = np.append(found[order][1:] != found[order][:-1], True)  # rows of one probability go together
+    return np.cumsum(truth[order])[last], np.cumsum(1 - truth[order])[last]
+
+
+def _precision_recall(axes: Any, truth: Array, found: Array) -> None:
+    right, wrong = _kept(truth, found)
+    precision, recall = right / (right + wrong), right / max(1, truth.sum())
+    # Between two cuts there is none: lines between their points would promise what cannot be had.
+    axes.plot(
+        [0, *recall],
+        [precision[0], *precision],
+        drawstyle="steps-pre",
+        label="by falling score",
+        clip_on=False,
+    )
+    axes.axhline(truth.mean(), color="0.6", linestyle="--", label="keeping all")
+    axes.set(xlabel="recall", ylabel="precision", ylim=(0, 1.02), xlim=(0, 1), title="Precision and recall")
+    _legend(axes)
+
+
+def _roc(axes: Any, truth: Array, found: Array) -> None:
+    right, wrong = _kept(truth, found)
+    axes.plot(
+        [0, *wrong / max(1, (1 - truth).sum())],
+        [0, *right / max(1, truth.sum())],
+        label=f"by falling score, AUC {auc(truth, found):.3f}",
+        clip_on=False,
+    )
+    axes.plot([0, 1], [0, 1], color="0.6", linestyle="--", label="by chance")
+    axes.set(xlabel="share of others kept", ylabel="recall", xlim=(0, 1), ylim=(0, 1.02), title="ROC")
+    _legend(axes)
+
+
+def _calibration(axes: Any, truth: Array, found: Array) -> None:
+    groups = bins(found)
+    shares = np.array([truth[i].mean() for i in groups])
+    bounds = [wilson(int(truth[i].sum()), len(i)) for i in groups]
+    errors = np.clip(
+        [(share - low, high - share) for share, (low, high) in zip(shares, bounds, strict=True)], 0, 1
+    )
+    axes.plot([0, 1], [0, 1], color="0.6", linestyle="--", label="perfect")
+    axes.errorbar(
+        [found[i].mean() for i in groups],
+        shares,
+        errors.T,
+        fmt="o-",
+        color="C0",
+        ecolor="0.5",
+        elinewidth=1,
+        capsize=2,
+        clip_on=False,
+        label="bins of equal size, 95 %",
+    )
+    axes.set(
+        xlabel="predicted probability",
+        ylabel="share wanted",
+        title="Calibration",
+        xlim=(0, 1),
+        ylim=(0, 1.02),
+    )
+    _legend(axes)
+
+
+def _scores(axes: Any, truth: Array, found: Array) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    edges = np.linspace(0, 1, 21 if len(found) >= 200 else 11).tolist()
+    axes.hist(
+        [found[truth == 1], found[truth == 0]],
+        edges,
+        stacked=True,
+        color=["C0", "0.75"],
+        label=["wanted", "others"],
+    )
+    axes.set(xlabel="predicted probability", ylabel="documents, stacked", xlim=(0, 1), title="Scores")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    _legend(axes)
+
+
+def _legend(axes: Any) -> None:
+    """Write what lines and bars are below the picture, where it hides none of them."""
+    axes.figure.legend(
+        *axes.get_legend_handles_labels(), frameon=False, ncols=2, fontsize=8, loc="outside lower center"
+    )
+
+
+def wilson(right: int, count: int) -> tuple[float, float]:
+    """Return bounds of a share, 95 %: the score interval of Wilson (1927)."""
+    z = 1.96
+    middle = (right + z * z / 2) / (count + z * z)
+    half = z / (count + z * z) * float(np.sqrt(right * (count - right) / count + z * z / 4))
+    return max(0.0, middle - half), min(1.0, middle + half)

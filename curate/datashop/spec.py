@@ -45,6 +45,33 @@ class Style(enum.StrEnum):
     """An explanation, then a question on it."""
 
 
+class Protocol(enum.StrEnum):
+    """How the questions and answers of a passage are asked for."""
+
+    JOINT = "joint"
+    """All at once, in one request."""
+    TWO_STEP = "two-step"
+    """First a question, then its answer, as turns of a dialogue with examples before it: what small models can do."""
+
+
+class Answers(enum.StrEnum):
+    """What answers in two steps consist of."""
+
+    WRITTEN = "written"
+    """The model's own words."""
+    QUOTED = "quoted"
+    """The sentence of the passage that the model picks, word for word."""
+
+
+class Division(enum.StrEnum):
+    """What a document is divided into."""
+
+    PACKED = "packed"
+    """Passages as long as ``passage_characters`` allows, in order; nothing is left out."""
+    PROSE = "prose"
+    """Single paragraphs of two sentences or more; headings, tables, lists, code and formulas between them are left out."""
+
+
 class Structured(enum.StrEnum):
     """How the server is told what form an answer has."""
 
@@ -154,6 +181,15 @@ class Filter(_Part):
         return self
 
 
+class Shot(_Part):
+    """An example of asking in two steps."""
+
+    text: Text
+    question: Text
+    answer: Text
+    """Where answers are quoted: a sentence of the text."""
+
+
 class Rephrase(_Part):
     """Making questions and answers of what was kept."""
 
@@ -161,6 +197,14 @@ class Rephrase(_Part):
     """Each passage is rephrased in one of them, by a hash, or in all."""
     every_style: bool = False
     """Whether each passage is rephrased in every style."""
+    protocol: Protocol = Protocol.JOINT
+    answers: Answers = Answers.WRITTEN
+    """Of the protocol ``two-step``."""
+    tries: int = Field(default=1, ge=1, le=20)
+    """Questions asked for at most, for each of the ``items``, until one holds before ``check``; of the protocol ``two-step``."""
+    shots: list[Shot] = []
+    """Examples of the protocol ``two-step``; absent: three in English."""
+    division: Division = Division.PACKED
     passage_characters: int = Field(default=2000, ge=100)
     """Longest passage; documents are divided between paragraphs."""
     passages: int | None = Field(default=None, ge=1)
@@ -172,6 +216,15 @@ class Rephrase(_Part):
     """In the place of the model's; absent: the model's."""
     frequency_penalty: float = Field(default=0.0, ge=-2, le=2)
     """Against repetition, into which small models fall."""
+
+    @model_validator(mode="after")
+    def _fits_the_protocol(self) -> Rephrase:
+        if self.protocol is Protocol.TWO_STEP:
+            if set(self.styles) != {Style.QA}:
+                raise ValueError("the protocol 'two-step' has the style 'qa' only")
+        elif self.answers is Answers.QUOTED or self.tries > 1 or self.shots:
+            raise ValueError("'answers: quoted', 'tries' and 'shots' need 'protocol: two-step'")
+        return self
 
 
 class Checks(_Part):
@@ -185,6 +238,8 @@ class Checks(_Part):
     """Longest run of words that a question or explanation may share with its passage."""
     answer_support: float = Field(default=0.6, ge=0, le=1)
     """Share of an answer's content words that the passage must have; its numbers must all be there."""
+    question_support: float = Field(default=0.5, ge=0, le=1)
+    """Likewise of a question that is asked in two steps."""
     language: bool = True
     """Whether the script of an item must be that of its passage."""
 

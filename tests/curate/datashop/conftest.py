@@ -181,7 +181,12 @@ def prose(words: list[str], seed: int, sentences: int = 12) -> str:
 
 
 def given_text(body: dict[str, Any]) -> str:
-    """Return the text that a request is about, read as a model would have to: the one field between the boundaries."""
+    """Return the text that a request is about, read as a model would have to: the one field between the boundaries, or the last
+    one of a dialogue.
+    """
+    turns = [one["content"] for one in body["messages"] if one["content"].startswith('{"text": ')]
+    if turns:
+        return str(json.loads(turns[-1])["text"])
     found = re.search(
         r"^BOUNDARY ([0-9a-f]{24})\n(.*)\nBOUNDARY \1$", body["messages"][-1]["content"], re.MULTILINE
     )
@@ -196,6 +201,12 @@ def right_answer(body: dict[str, Any]) -> Any:
     sentences = [one.strip() for one in re.split(r"(?<=\.)\s+", text) if len(one.split()) > 3] or [
         text.strip()
     ]
+    if kind == "question":
+        return {
+            "question": f"What is said of {sentences[-1].split()[0].lower()} and {sentences[-1].split()[1]}?"
+        }
+    if kind == "answer":
+        return {"answer": sentences[-1]}
     if kind == "description":
         return {"description": f"Text that explains science, told from {len(text)} characters."}
     if kind == "grade":
