@@ -42,6 +42,7 @@ def main() -> None:
 
     from tootsie.tokenize.tokenizers import load_tokenizer
     from tootsie.train.evaluate import make_evaluate, pack
+    from tootsie.train.evaluation_sets import encode
     from tootsie.train.gguf_tokenizer import write_tokenizer
     from tootsie.train.importing import import_model, read_source
     from tootsie.train.model import LayerLoop
@@ -63,12 +64,7 @@ def main() -> None:
         loaded = load_weights(f"{folder}/run", None, None)
         texts = [topics[name][:CHARACTERS] for name in names]
 
-        class Document:
-            def __init__(self, text: str) -> None:
-                self.input_ids, self.byte_length = tokenizer.encode_document(text), len(text.encode())
-
-        eos = tokenizer.identity.eos_id
-        held = pack("topics", map(Document, texts), 1024, None, eos)
+        held = pack("topics", encode(texts, tokenizer.encode_document), 1024, None, tokenizer.identity.eos_id)
         score = make_evaluate(loaded.model, 2)(jax.device_put(loaded.params), held)
         print(
             f"English text: {score.bits_per_byte:.3f} bits per byte over {score.bytes:,} bytes, {score.tokens_scored:,} tokens"

@@ -46,9 +46,7 @@ class HeldOut(NamedTuple):
         np.ndarray
     )  # int32 [R, T]: of the target's position within its piece, see :func:`bucket_of`; padding: 0.
     ends: np.ndarray  # bool [R, T]: the last priced token of a document, its terminator where it has one.
-    scored: (
-        np.ndarray
-    )  # bool [R, T]: the targets that are priced, all but padding where every token carries loss.
+    scored: np.ndarray  # bool [R, T]: the targets that are priced; never padding.
     tags: tuple[str, ...] = ()  # Averages that the set is part of.
 
 

@@ -75,7 +75,8 @@ def tokenizer_files(metadata: dict[str, Any], file: str, eos: str | None = None)
     if not isinstance(kinds, list) or len(kinds) != len(tokens):
         raise ArtefactError("one type for each token is needed", file=file, field="tokenizer.ggml.token_type")
     for merge in merges:
-        if len(merge) != 2 or {*merge, "".join(merge)} - vocabulary.keys():
+        # Looked up one by one: a set less the keys of a mapping goes through all the keys, for each of as many merges.
+        if len(merge) != 2 or not all(token in vocabulary for token in (*merge, "".join(merge))):
             raise ArtefactError(
                 "a merge is two tokens that make a third",
                 file=file,
