@@ -6,12 +6,14 @@ the coordination service that ``jax.distributed`` keeps in the first process. Al
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 Value = TypeVar("Value")
 
@@ -80,6 +82,30 @@ def barrier(name: str) -> None:
     """Wait until all processes are here; ``name`` is used once in the life of a process."""
     if count() > 1:
         client().wait_at_barrier(f"{PREFIX}/{name}", WAIT_SECONDS * 1000)
+
+
+def meet(mesh: Mesh | None) -> None:
+    """Let each group of a mesh's devices exchange something small for the first time, all processes at the same time.
+
+    On CPUs, Gloo connects the devices of a group when they first exchange something, and gives up where one comes 30 seconds
+    after another, as may happen when one process compiles faster. Once connected they wait.
+    """
+    if mesh is None or count() == 1 or mesh.devices.flat[0].platform != "cpu":
+        return
+    split = [axis for axis, size in mesh.shape.items() if size > 1]
+    everywhere = NamedSharding(mesh, PartitionSpec())
+    one = jax.make_array_from_callback((1,), everywhere, lambda index: np.ones(1, np.float32)[index])
+    for number in range(1, len(split) + 1):
+        for axes in itertools.combinations(split, number):
+
+            def total(x: jax.Array, axes: tuple[str, ...] = axes) -> jax.Array:
+                return jax.lax.psum(x, axes)
+
+            spec = PartitionSpec()
+            summed = jax.shard_map(total, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+            program = jax.jit(summed).lower(one).compile()
+            barrier(f"meet {' '.join(axes)}")
+            jax.block_until_ready(program(one))
 
 
 def to_first(tree: Any) -> Any:

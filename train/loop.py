@@ -94,6 +94,7 @@ def train(
         tell,
     )
     split, mesh = computation.split, computation.split.mesh
+    hosts.meet(mesh)
     model, whole = build(architecture, computation.execution), build(architecture, computation.whole)
     average = any(phase.settings.ema_beta is not None for phase in plan.phases)
     init = make_init(whole, average, mesh)
