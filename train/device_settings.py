@@ -26,3 +26,5 @@ class DeviceSettings(MeshSettings):
     """Dtype in which the gradients of several devices are summed."""
     loss_block: TokensField | None = None
     """Tokens whose logits exist at one time; absent = 256 on a CPU, elsewhere about 1 GiB of logits."""
+    ema_memory: Literal["device", "host"] = "device"
+    """Where averaged weights live: ``host`` spares the devices their 4 bytes a parameter, for a transfer both ways each step."""

@@ -83,7 +83,8 @@ def plan_computation(
     execution = Execution(compute_dtype, LayerLoop(layer_loop), backend, settings.remat, layout)
     vocabulary = architecture.vocabulary_size // shape.tensor
     block = settings.loss_block.amount if settings.loss_block else loss_block(platform, vocabulary)
-    return Computation(execution, Split(mesh, layout, settings.rows_per_device, block))
+    on_host = settings.ema_memory == "host"
+    return Computation(execution, Split(mesh, layout, settings.rows_per_device, block, on_host))
 
 
 def loss_block(platform: str, vocabulary: int) -> int:

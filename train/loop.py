@@ -24,6 +24,7 @@ from tootsie.train.cadence import Duration, Progress, is_due
 from tootsie.train.checkpoint import CheckpointRecord
 from tootsie.train.checkpoint_writer import CheckpointWriter
 from tootsie.train.devices import plan_computation
+from tootsie.train.ema import in_device_memory
 from tootsie.train.evaluate import Score, make_evaluate
 from tootsie.train.evaluation_sets import averages
 from tootsie.train.export import SpecialTokens, write_export
@@ -35,10 +36,11 @@ from tootsie.train.model import build
 from tootsie.train.norms import group_names, named_norms
 from tootsie.train.optimizer import Guard, StepSettings
 from tootsie.train.pins import pin
+from tootsie.train.programs import BatchShape, StepPrograms, keep_programs
 from tootsie.train.resolved import binding_of, resolve_config
 from tootsie.train.run_file import RunFile
 from tootsie.train.spikes import SpikeWindow
-from tootsie.train.step import TrainingState, make_init, make_update, state_shapes
+from tootsie.train.step import TrainingState, make_init, make_update, place_average, state_shapes
 
 
 class TrainingStoppedError(UserError):
@@ -80,6 +82,8 @@ def train(
       TrainingStoppedError: the loss is not finite.
     """
     started = time.perf_counter()
+    if run.compilation.cache is not None:
+        keep_programs(run.compilation.cache)
     plan, sampler, held_out, tokenizer, architecture = inputs
     folder = storage.join(run.out, "checkpoints")
 
@@ -101,7 +105,7 @@ def train(
     guard = Guard(run.spikes.skip_sigmas is not None, run.spikes.update_clip is not None)
     update = make_update(model, bos_of(plan.cache_tokenizer), split, guard)
     evaluate = make_evaluate(model, run.evaluation.batch_size, split)
-    shapes = state_shapes(init, mesh)
+    shapes = state_shapes(init, split)
     generate = make_generate(whole, run.samples.length.amount, run.samples.temperature)
 
     # Where it begins: the newest good checkpoint of this very run, or step 0.
@@ -122,6 +126,7 @@ def train(
     else:
         state = lineage.restore_state(start, shapes)
         consumed[:] = [start.record.consumed.get(name, 0) for name in names]
+    state = place_average(state, split)
     writes = hosts.is_first()
     if found is not None:
         tell(f"resuming after step {found.step:,} of {plan.total_steps:,}")
@@ -230,7 +235,8 @@ def train(
         """The weights to look at: hot, and the average where the phase of that step keeps one."""
         phase = plan.phase_of_step(max(0, step - 1))
         averaged = state.ema is not None and phase.settings.ema_beta is not None
-        return [("hot", state.params), ("ema", state.ema)] if averaged else [("hot", state.params)]
+        hot = ("hot", state.params)
+        return [hot, ("ema", in_device_memory(state.ema))] if averaged else [hot]
 
     now = progress_at(plan, first)
     if found is None:
@@ -238,13 +244,16 @@ def train(
         save(now, plan.phase_of_step(max(0, first - 1)).name, is_temporary=False)
 
     stop = plan.total_steps if limit is None else min(plan.total_steps, first + limit)
+    coming = [phase for phase in plan.phases if phase.end_step > first and phase.first_step < stop]
+    batches = [BatchShape(phase.batch_size, plan.length_of(phase)) for phase in coming]
+    take_step = StepPrograms(update, shapes, mesh, batches, tell, run.compilation.ahead)
     logged = first  # steps told so far
     ending = False
     for step, batch in enumerate(feed(sampler, mesh, first, stop), first):
         began = time.perf_counter()
         phase = plan.phase_of_step(step)
         settings = window.limit(settings_of(plan, step))
-        state, metrics = update(state, batch.rows, settings)
+        state, metrics = take_step(state, batch.rows, settings)
         if guard.skips:
             window.observe(float(metrics.loss), float(metrics.grad_norm))
             if metrics.skipped:
@@ -304,6 +313,7 @@ def train(
         if ending:
             break
 
+    take_step.close()
     writer.finish()
     recorder.close()
     finished = now.steps == plan.total_steps

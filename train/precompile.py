@@ -22,8 +22,8 @@ from tootsie.train.mesh import AXES, TPU_TILE, MeshShape, mesh_shape
 from tootsie.train.model import build
 from tootsie.train.optimizer import StepSettings
 from tootsie.train.remat import Remat
-from tootsie.train.sharding import ROWS, replicated_leaves, shape_of, shardings
-from tootsie.train.step import Rows, make_init, make_update, microbatches
+from tootsie.train.sharding import ROWS, replicated_leaves, shape_of
+from tootsie.train.step import Rows, make_init, make_update, microbatches, state_shapes
 
 
 class Shape(NamedTuple):
@@ -127,14 +127,8 @@ def compile_step(
     execution, split = computation
     mesh = split.mesh
     assert mesh is not None
-    init = make_init(build(architecture, computation.whole), average)
-    state = jax.eval_shape(init, jax.random.key(0))
+    given = state_shapes(make_init(build(architecture, computation.whole), average), split)
     everywhere, by_rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, ROWS)
-
-    def abstract(leaf: Any, sharding: Any) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
-
-    given = jax.tree.map(abstract, state, shardings(state, mesh))
     rows = [
         jax.ShapeDtypeStruct(shape, dtype, sharding=by_rows) for dtype in (jnp.int32, jnp.int32, jnp.bool_)
     ]
@@ -174,7 +168,7 @@ def compile_step(
         kernels=sorted({name.split(".")[0] for name, _, _ in kernels}),
         axis_bytes=axis_bytes,
         cycles_seconds=hlo.estimated_cycles(program) / chip.clock,
-        replicated=replicated_leaves(state, sizes),
+        replicated=replicated_leaves(given, sizes),
         floor=floor(
             architecture,
             sizes,

@@ -18,10 +18,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import Mesh, PartitionSpec, SingleDeviceSharding
 
 from tootsie.train.collectives import SINGLE, Layout
-from tootsie.train.ema import update_ema
+from tootsie.train.ema import HOST, in_device_memory, in_host_memory, update_ema
 from tootsie.train.loss import BLOCK, TokenSums, cross_entropy, scored_targets
 from tootsie.train.mesh import ROW_AXES, MeshShape
 from tootsie.train.norms import step_norms
@@ -69,6 +69,7 @@ class Split(NamedTuple):
         None  # Most rows that a device computes at a time; the others follow. None: all.
     )
     loss_block: int = BLOCK  # Tokens whose logits exist at one time.
+    average_on_host: bool = False  # Whether averaged weights live in the host's memory.
 
 
 ONE_DEVICE = Split()
@@ -100,16 +101,28 @@ def make_init(
     return jax.jit(init, out_shardings=shardings(shapes, mesh))
 
 
-def state_shapes(init: Callable[[jax.Array], TrainingState], mesh: Mesh | None = None) -> TrainingState:
-    """Return shape, dtype and, on a mesh, sharding of each leaf of the state, without computing any."""
+def state_shapes(init: Callable[[jax.Array], TrainingState], split: Split = ONE_DEVICE) -> TrainingState:
+    """Return shape, dtype and, where it is not the only one there is, sharding of each leaf of the state; none is computed."""
     shapes = jax.eval_shape(init, jax.random.key(0))
-    if mesh is None:
-        return shapes
-    return jax.tree.map(
-        lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
-        shapes,
-        shardings(shapes, mesh),
-    )
+
+    def on(leaf: Any, sharding: Any) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+
+    if split.mesh is not None:
+        shapes = jax.tree.map(on, shapes, shardings(shapes, split.mesh))
+    if split.average_on_host:
+        only = SingleDeviceSharding(jax.local_devices()[0])
+        shapes = shapes._replace(
+            ema=jax.tree.map(
+                lambda leaf: on(leaf, (leaf.sharding or only).with_memory_kind(HOST)), shapes.ema
+            )
+        )
+    return shapes
+
+
+def place_average(state: TrainingState, split: Split) -> TrainingState:
+    """Return the state with its average in the memory where ``split`` has it."""
+    return state._replace(ema=in_host_memory(state.ema)) if split.average_on_host else state
 
 
 def make_update(
@@ -126,6 +139,7 @@ def make_update(
 
     def update(state: TrainingState, rows: Rows, settings: StepSettings) -> tuple[TrainingState, StepMetrics]:
         gradients, sums, count = gradient(state.params, rows, settings.z_loss)
+        state = state._replace(ema=in_device_memory(state.ema)) if split.average_on_host else state
         updates, opt_state = adamw(settings, guard).update(gradients, state.opt_state, state.params)
         params = optax.apply_updates(state.params, updates)
         ema = None if state.ema is None else update_ema(state.ema, params, settings.ema_beta)
@@ -145,7 +159,8 @@ def make_update(
             skipped=skipped,
             norms=step_norms(gradients, params, updates, opt_state),
         )
-        return (new if split.mesh is None else _keep_split(new, split.mesh)), metrics
+        new = new if split.mesh is None else _keep_split(new, split.mesh)
+        return place_average(new, split), metrics
 
     gradient = make_gradient(model, bos_id, split)
     return jax.jit(update, donate_argnums=0)

@@ -120,6 +120,19 @@ def test_a_run_that_lost_its_end_finishes_with_the_same_bytes(
     assert checkpoint.steps_in(str(copy / "checkpoints")) == [12, 10, 8, 5, 4, 0]
 
 
+def test_an_average_in_host_memory_is_the_same_to_the_bit(
+    copy: Path, whole: Path, run_file: MakeRun, inputs: Inputs
+) -> None:
+    """Restored to there, updated, looked at, saved, restored from there, exported."""
+    for later in (8, 10, 12):
+        (copy / "checkpoints" / str(later) / "record.json").unlink()
+    on_host = run_file(copy, devices={"ema_memory": "host"})
+    assert train(on_host, inputs, print, limit=3).resumed_from == 5
+    assert train(on_host, inputs, print).resumed_from == 8
+    for name in ("metrics.jsonl", "samples.jsonl", "export/model.safetensors"):
+        assert (copy / name).read_bytes() == (whole / name).read_bytes(), name
+
+
 def test_a_finished_run_has_nothing_to_do(copy: Path, whole: Path, run_file: MakeRun, inputs: Inputs) -> None:
     summary = train(run_file(copy), inputs, print)
     assert summary.resumed_from == 12
