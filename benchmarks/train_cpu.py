@@ -36,8 +36,8 @@ LENGTH = 512
 CONTENDERS = {"tootsie": "Tootsie", "eager": "torch, eager", "compiled": "torch, compiled"}
 
 
-def ours(model: dict[str, int]) -> tuple[int, Callable[[], float]]:
-    """Return the parameters and our step."""
+def ours(model: dict[str, int]) -> tuple[int, Callable[[], float], Callable[[], str]]:
+    """Return the parameters, our step, and what gives its compiled program as text."""
     import jax
     import numpy as np
 
@@ -74,7 +74,11 @@ def ours(model: dict[str, int]) -> tuple[int, Callable[[], float]]:
         jax.block_until_ready(state)
         return float(metrics.loss)
 
-    return parameter_count(architecture), step
+    def program() -> str:
+        jitted: Any = update  # compiled functions can be lowered
+        return str(jitted.lower(state, rows, settings).compile().as_text())
+
+    return parameter_count(architecture), step, program
 
 
 def theirs(model: dict[str, int], compiled: bool) -> tuple[int, Callable[[], float]]:
@@ -120,7 +124,7 @@ def theirs(model: dict[str, int], compiled: bool) -> tuple[int, Callable[[], flo
 
 def serve(name: str, model: dict[str, int]) -> None:
     """Take a step for each line that comes in; print seconds of the clock, CPU seconds and the loss."""
-    parameters, step = ours(model) if name == "tootsie" else theirs(model, name == "compiled")
+    parameters, step, *_ = ours(model) if name == "tootsie" else theirs(model, name == "compiled")
     step()  # compiles
     _say({"parameters": parameters})
     for _ in sys.stdin:
