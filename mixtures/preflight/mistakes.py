@@ -35,7 +35,7 @@ class Mistake:
     by: str
     """What holds it besides the preflight checks, or what is missing."""
     test: str = ""
-    """Of the trainer's mistakes: a test that commits it and sees it refused, alarmed or made impossible."""
+    """A test that commits it and sees it refused, alarmed or made impossible; preflight checks have their own."""
 
 
 H, P, O = State.HELD, State.PARTLY, State.OPEN  # noqa: E741
@@ -130,7 +130,13 @@ MISTAKES = (
         H,
         "`mixtures/shuffle.py`: Feistel network",
     ),
-    Mistake(17, "the same order in every epoch", H, "the epoch is in the key of the shuffle"),
+    Mistake(
+        17,
+        "the same order in every epoch",
+        H,
+        "the epoch is in the key of the shuffle",
+        "tests/mixtures/test_order.py::test_epochs_differ",
+    ),
     Mistake(
         18,
         "test questions leaked by a stale cache",
@@ -155,26 +161,36 @@ MISTAKES = (
         "a space before every end-of-text token",
         H,
         "`tokenize/`: the id is appended; first and last tokens stand in the ledger",
+        "tests/tokenize/test_byte_pair.py::test_documents_carry_bos_and_eos_as_ids",
     ),
     Mistake(
         22,
         "the begin-of-text token lost by a changed backend",
         H,
         "`tokenize/identity.py`: fingerprint with golden ids",
+        "tests/tokenize/test_shard_build.py::test_a_worker_with_another_tokenizer_writes_nothing",
     ),
     Mistake(
         23,
         "sensitivity to formats unseen in training",
         P,
         "`tootsie train lint` tells the formats of held-out sets that training lacks; of task prompts nothing does",
+        "tests/train/test_evaluation_lint.py::test_what_differs_is_named",
     ),
-    Mistake(24, "datasets left out on intuition", P, "side runs by `branch`; recipes with control and seeds"),
+    Mistake(
+        24,
+        "datasets left out on intuition",
+        H,
+        "`tootsie train anneal`: a control, candidates that differ from it in data alone, seeds, effects with intervals",
+        "tests/train/test_anneal.py::test_what_cannot_be_compared_is_refused",
+    ),
     Mistake(25, "cooldown on high-quality text alone hurt task scores", H, ""),
     Mistake(
         26,
         "model names that are not their sizes",
         H,
-        "`tests/train/test_architecture.py`: a name with a number means it",
+        "`train/architecture.py`: presets with a number have that many parameters",
+        "tests/train/test_architecture.py::test_a_name_with_a_number_means_it",
     ),
     Mistake(
         27,
@@ -215,13 +231,20 @@ MISTAKES = (
         "numbers of the report that are not the code's",
         H,
         "`train/report`: made from plan, ledgers and metrics",
+        "tests/train/report/test_records.py::test_plan_against_reality",
     ),
-    Mistake(33, "a changed shuffle made old runs irreproducible", H, "`tootsie-plan/1`: golden draws"),
+    Mistake(
+        33,
+        "a changed shuffle made old runs irreproducible",
+        H,
+        "`tootsie-plan/1`: golden draws",
+        "tests/mixtures/test_order.py::test_golden_order",
+    ),
     Mistake(
         34,
         "a side run with another rotary embedding than its checkpoint",
         H,
-        "checkpoints of another architecture are refused",
+        "checkpoints of another architecture are refused; a branch may declare another rotary embedding, and its lineage says so",
         "tests/train/test_lineage.py::test_a_branch_of_another_model_is_refused",
     ),
     Mistake(35, "cooled down to a rate too high for fine-tuning", H, ""),
@@ -238,6 +261,7 @@ MISTAKES = (
         "a cache that does not fit was only a warning",
         H,
         "`tokenize/ledger.py`: an error; written atomically",
+        "tests/tokenize/test_ledger.py::test_a_changed_ledger_is_refused",
     ),
     Mistake(
         39,
@@ -246,7 +270,13 @@ MISTAKES = (
         "`train/checkpoint.py`: verified, by step, the one before if damaged",
         "tests/train/test_loop.py::test_a_damaged_checkpoint_falls_back_to_the_one_before",
     ),
-    Mistake(40, "a counter that said zero tokens", H, "`tokenize/`: counted from the arrays"),
+    Mistake(
+        40,
+        "a counter that said zero tokens",
+        H,
+        "`tokenize/`: counted from the arrays",
+        "tests/tokenize/test_verification.py::test_counts_that_differ_from_the_shards_are_found",
+    ),
     Mistake(
         41,
         "mean of means in gradient accumulation",
