@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONPATH= $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo datashop-demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize bench-train bench-clean check-demo tootsie-mini kill-demo kill-tokenize damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange lm-eval smollm2 clean
+.PHONY: help setup setup-dev demo datashop-demo test markdownify-suite lint format types bench bench-peers bench-mixture bench-sampler bench-tokenize bench-train bench-clean check-demo tootsie-mini kill-demo kill-tokenize kill-train damage-caches check-s3 audit-marin lock sample sample-arxiv sample-wikipedia sample-stackexchange lm-eval smollm2 clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -163,6 +163,9 @@ damage-caches: setup  ## Damage token caches in a thousand ways: each is noticed
 
 kill-tokenize: setup  ## Kill the tokenizing of a corpus at 50 random moments and compare the caches it ends with
 	$(RUN) tests/endurance/kill_tokenize.py --kills 50
+
+kill-train: setup  ## Kill training on 1, 2 and 4 processes at 50 random points and compare rows, losses and weights
+	$(RUN) tests/endurance/kill_train.py --kills 50
 
 audit-marin: setup  ## What the preflight says of the Marin 8B run and its side runs
 	@for recipe in marin-8b jellyfish-handoff dessert-v1 raccoon sft; do echo "== $$recipe"; $(RUN) -m tootsie.mix preflight mixtures/recipes/$$recipe.yaml || exit 1; done
