@@ -257,11 +257,12 @@ class TokenCache:
                 self._copy_pieces(begin, row, into)
                 continue
             at = at_zero + begin * width
-            last = (at + size + BLOCK - 1) // BLOCK
-            if checked.find(0, at // BLOCK, last) >= 0:
-                file.check_blocks(at // BLOCK, last)
+            first, last = at // BLOCK, (at + size + BLOCK - 1) // BLOCK
+            if checked.find(0, first, last) >= 0:
+                file.check_blocks(first, last)
             if as_they_are:
-                out[row * size : row * size + size] = view[at : at + size]
+                to = row * size
+                out[to : to + size] = view[at : at + size]
             else:
                 tokens[row] = words[at // width : at // width + length]
             start = begin - first_token

@@ -105,18 +105,19 @@ class CheckedFile:
         Raises:
           ArtefactError: they are not, or can't be had.
         """
-        self.check_blocks(start // BLOCK, -(-stop // BLOCK))
+        first, last = start // BLOCK, -(-stop // BLOCK)
+        if self.checked.find(0, first, last) >= 0:
+            self.check_blocks(first, last)
 
     def check_blocks(self, first: int, last: int) -> None:
-        """Make sure of the blocks ``[first, last)``; see :meth:`check`.
+        """Make sure of the blocks ``[first, last)``, of which :attr:`checked` does not say so yet; see :meth:`check`.
 
         Raises:
           ArtefactError: as there.
         """
-        if self.checked.find(0, first, last) >= 0:
-            unlike = self._unlike(first, last)
-            if unlike:
-                self._mend(unlike)
+        unlike = self._unlike(first, last)
+        if unlike:
+            self._mend(unlike)
 
     def check_all(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Make sure of several ranges; those of a remote file are fetched at the same time.
