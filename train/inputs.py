@@ -43,7 +43,7 @@ def open_inputs(run: RunFile, file: str) -> Inputs:
 
     plan = Plan.load(run.plan)
     architecture = resolve_architecture(run.architecture, YamlSource(file, None, {}))
-    check_rope(architecture, plan, file)
+    check_rope(architecture, plan, file, rope_since(run, plan))
     check_vocabulary(architecture, plan, file)
     names = [dataset.name for dataset in plan.datasets]
     for name in run.caches:
@@ -95,8 +95,26 @@ def check_vocabulary(architecture: Architecture, plan: Any, file: str) -> None:
         )
 
 
-def check_rope(architecture: Architecture, plan: Any, file: str) -> None:
+def rope_since(run: RunFile, plan: Any) -> int:
+    """Return the step from which the model has its rotary embedding: 0 but for a branch that changes it."""
+    from tootsie.mixtures.branch import branch_step
+
+    if run.branch is None or not run.branch.change_rope:
+        return 0
+    try:
+        return branch_step(run.branch.at, plan)
+    except ValueError:
+        return 0  # no such point in the plan: told when the parent is opened
+
+
+def check_rope(architecture: Architecture, plan: Any, file: str, since: int = 0) -> None:
     """Refuse a plan whose phases are meant for another rotary embedding than the model's.
+
+    Args:
+      architecture: of the model.
+      plan: of the run.
+      file: the run file, for messages.
+      since: step before which the run it branches off was trained, with a rotary embedding of its own.
 
     Raises:
       SpecError: they differ, or change in the middle of the run.
@@ -107,14 +125,14 @@ def check_rope(architecture: Architecture, plan: Any, file: str) -> None:
         "none" if scaling is None else "llama3" if scaling == LLAMA3_SCALING else "other",
     )
     for phase in plan.phases:
-        wanted = phase.settings.rope
+        wanted = phase.settings.rope if phase.end_step > since else None
         if wanted is not None and (wanted.theta, wanted.scaling.value) != found:
             raise SpecError(
                 f"phase {phase.name!r} of the plan is meant for a model with rope {wanted}",
                 file=file,
                 field="architecture.rope",
                 value=f"theta {found[0]:g}, scaling {found[1]}",
-                remedy="Train with the rope of the plan. A model keeps its rope: one that changes in a run is another run",
+                remedy="Train with the rope of the plan. To change it is another run: 'branch' there, with 'change_rope: true'",
             )
 
 

@@ -4,7 +4,8 @@ A lineage is a list of entries in the order in which they happened, stored in ea
 
     {"kind": "plan", "step", "hash", "name"}                          from this step on the run follows this plan
     {"kind": "import", "step", "source", …}                           its weights come from elsewhere (``tootsie train import``)
-    {"kind": "branch", "step", "run", "checkpoint", "plan"}           it began with that checkpoint of another run
+    {"kind": "branch", "step", "run", "checkpoint", "plan"}           it began with that checkpoint of another run; with
+                                                                      "rope_before" and "rope" where it changes the embedding
     {"kind": "operation", "step", "operation", "of", "reason", …}     a person changed the state (``tootsie train state``)
 
 Runs with their branches make a directed graph; ``checkpoint`` and ``of`` are hashes of checkpoint records. Each plan is kept
@@ -72,16 +73,45 @@ def start_of(run: RunFile, plan: Any, binding: dict[str, Any], tell: Callable[[s
         return Start(None, folder, True, ({**follows, "step": 0},))
     folder, record = parent_checkpoint(run.branch)
     # A branch may be computed in another precision and write other samples; the model must be the same.
-    wanted = record.binding | {"architecture": binding["architecture"]}
-    checkpoint.check_binding(wanted, record, folder)
+    architecture, rope = binding["architecture"], _rope_of_branch(run.branch, record, binding, folder)
+    if rope:
+        architecture = architecture | {"rope": rope["rope_before"]}
+    checkpoint.check_binding(record.binding | {"architecture": architecture}, record, folder)
     _require_same_past(run.branch.run, record, plan)
     known = record.binding["plan"]
-    origin = {"run": run.branch.run, "checkpoint": record.hash, "plan": known}
+    origin = {"run": run.branch.run, "checkpoint": record.hash, "plan": known, **rope}
     entries = [{"kind": "branch", "step": record.step, **origin}]
     if known != plan.hash:
         entries.append({**follows, "step": record.step})
-    tell(f"branching off {run.branch.run} after step {record.step:,}")
+    tell(f"branching off {run.branch.run} after step {record.step:,}{', with another rope' if rope else ''}")
     return Start(record, folder, False, (*record.lineage, *entries))
+
+
+def _rope_of_branch(
+    branch: BranchSettings, record: CheckpointRecord, binding: dict[str, Any], folder: str
+) -> dict[str, Any]:
+    """Return ``rope_before`` and ``rope``, what a branch says it changes, or nothing where it keeps the rotary embedding.
+
+    Raises:
+      ArtefactError: it changes and the branch does not say so.
+      SpecError: it does not change and the branch says that it does.
+    """
+    before, after = record.binding["architecture"]["rope"], binding["architecture"]["rope"]
+    difference = checkpoint.first_difference(before, after, "architecture.rope")
+    if difference is None:
+        if branch.change_rope:
+            raise SpecError(
+                "the checkpoint has this rotary embedding already", field="branch.change_rope", value=after
+            )
+        return {}
+    if not branch.change_rope:
+        raise ArtefactError(
+            f"the checkpoint was made with {difference[1]!r}, this run has {difference[2]!r}",
+            file=storage.join(folder, str(record.step)),
+            field=difference[0],
+            remedy="Undo the change; if the model is to learn its positions anew, write change_rope: true in 'branch'",
+        )
+    return {"rope_before": before, "rope": after}
 
 
 def parent_checkpoint(branch: BranchSettings) -> tuple[str, CheckpointRecord]:

@@ -100,6 +100,8 @@ class BranchSettings(_Section):
     """Folder of that run."""
     at: str = Field(min_length=1)
     """``end of PHASE``, ``820000 steps``, or sequences or tokens that end a step; it needs a checkpoint there."""
+    change_rope: bool = False
+    """Whether the model has another rotary embedding than the checkpoint from here on; stands in the lineage."""
 
 
 class RunFile(_Section):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import SimpleNamespace
 
 import pytest
@@ -27,6 +28,7 @@ def test_rope_is_that_of_every_phase(wanted: list[tuple[float, str] | None], fit
     phases = [
         SimpleNamespace(
             name=f"p{number}",
+            end_step=10 * number + 10,
             settings=SimpleNamespace(
                 rope=None if rope is None else RopeSettings(theta=rope[0], scaling=RopeScaling(rope[1]))
             ),
@@ -34,6 +36,10 @@ def test_rope_is_that_of_every_phase(wanted: list[tuple[float, str] | None], fit
         for number, rope in enumerate(wanted)
     ]
     plan, architecture = SimpleNamespace(phases=phases), PRESETS["llama3.1-8b"]
+    check_rope(architecture, plan, "run.yaml", since=20)
+    later = wanted[1:] in ([(500_000, "llama3")], [None], [])
+    with contextlib.nullcontext() if later else pytest.raises(SpecError):
+        check_rope(architecture, plan, "run.yaml", since=10)
     if fits:
         check_rope(architecture, plan, "run.yaml")
     else:

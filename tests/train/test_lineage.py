@@ -219,8 +219,45 @@ def test_a_branch_of_another_model_is_refused(world: Path) -> None:
     other = RUN.replace("PLAN", "second").replace("OUT", "nowhere").replace("theta: 10000", "theta: 500000")
     Path("rope.run.yaml").write_text(other + BRANCH.replace("AT", "4 steps"))
     run = load_run_file("rope.run.yaml")
-    with pytest.raises(ArtefactError, match=r"architecture\.rope\.theta: .* 10000.0, this run has 500000.0"):
+    message = r"architecture\.rope\.theta: .* 10000.0, this run has 500000.0.*change_rope: true"
+    with pytest.raises(ArtefactError, match=message):
         train(run, open_inputs(run, "rope.run.yaml"), print)
+
+
+def test_a_branch_may_say_that_it_changes_the_rotary_embedding(world: Path) -> None:
+    """As the 8B run did after Kestrel: one run with each, the second a branch that says so."""
+    stable, cooldown = SPEC.split("  - name: cooldown")
+    stable += "    rope: {theta: 10000, scaling: none}\n"
+    turned = f"{stable}  - name: cooldown{cooldown}".replace(
+        "to: 0.0001}", "to: 0.0001}\n    rope: {theta: 500000, scaling: none}"
+    )
+    acknowledged = "acknowledge: {rope: meant, z-loss: short, average: short}"
+    Path("kestrel.yaml").write_text(f"{stable}{acknowledged}")
+    Path("ocelot.yaml").write_text(turned.replace("acknowledge: {", "acknowledge: {rope: meant, "))
+    for name in ("kestrel", "ocelot"):
+        compile_file(f"{name}.yaml").save(f"{name}.json")
+    go("kestrel", "kestrel")
+    branch = "branch: {run: kestrel, at: end of stable, change_rope: true}\n"
+    with pytest.raises(SpecError, match="has this rotary embedding already"):
+        go("kestrel", "nowhere", more=branch)
+    text = RUN.replace("PLAN", "ocelot").replace("OUT", "ocelot").replace("theta: 10000", "theta: 500000")
+    Path("ocelot.run.yaml").write_text(text)
+    with pytest.raises(SpecError, match=r"'stable' of the plan is meant for .*change_rope: true"):
+        open_inputs(load_run_file("ocelot.run.yaml"), "ocelot.run.yaml")
+    Path("ocelot.run.yaml").write_text(text + branch)
+    run = load_run_file("ocelot.run.yaml")
+    for _ in range(2):  # and once more, resumed
+        assert train(run, open_inputs(run, "ocelot.run.yaml"), print).finished
+    entry = next(entry for entry in lineage("ocelot") if entry["kind"] == "branch")
+    assert (entry["step"], entry["rope_before"]["theta"], entry["rope"]["theta"]) == (4, 10_000, 500_000)
+    before = leaves(load_state("kestrel/checkpoints", 4)[1].params)
+    after = leaves(load_state("ocelot/checkpoints", 4)[1].params)
+    assert all(map(np.array_equal, before, after)), "the weights are those of the checkpoint"
+    held = [
+        next(row["loss"] for row in lines(out) if row["kind"] == "evaluation" and row["step"] == 4)
+        for out in ("kestrel", "ocelot")
+    ]
+    assert held[0] != held[1], "and mean something else with other positions"
 
 
 def command(*arguments: str) -> int:

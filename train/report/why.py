@@ -209,7 +209,10 @@ def _lineage(run: RunRecords) -> list[Cause]:
             what = f"{entry['operation']} by hand: {entry['reason']}"
             causes.append(Cause(entry["step"], "lineage", what, 1.0))
         elif entry["kind"] == "branch":
-            causes.append(Cause(entry["step"], "lineage", f"the run branches off {entry['run']} here", 0.4))
+            what = f"the run branches off {entry['run']} here"
+            if "rope" in entry:
+                what += f", and changes the rotary embedding from {entry['rope_before']} to {entry['rope']}"
+            causes.append(Cause(entry["step"], "lineage", what, 1.0 if "rope" in entry else 0.4))
         elif entry["kind"] == "plan" and entry["step"]:
             causes.append(
                 Cause(entry["step"], "lineage", f"the run follows plan {entry['hash'][:12]} from here", 0.3)
