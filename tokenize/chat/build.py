@@ -54,7 +54,8 @@ class ChatSettings:
     name: str | None = None
     """Name of the dataset; by default that of the output folder."""
     validation_fraction: float = 0.0
-    """Share of conversations held out, by a hash of their id: makes ``train`` and ``validation``."""
+    """Share of conversations held out, by a hash of their cluster of near-duplicates, or else of their id: makes ``train`` and
+    ``validation``."""
     seed: int = 0
     """Which conversations are held out."""
     shards: int | None = None

@@ -34,7 +34,10 @@ def chat_command(
         str | None, typer.Option(help="What strftime_now of the template takes for today, YYYY-MM-DD.")
     ] = None,
     validation_fraction: Annotated[
-        float, typer.Option(help="Share of conversations to hold out, by a hash of their id.")
+        float,
+        typer.Option(
+            help="Share of conversations to hold out, by a hash of metadata.duplicate_cluster, or else of their id."
+        ),
     ] = 0.0,
     name: Annotated[
         str | None, typer.Option(help="Name of the dataset; by default that of the folder.")

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tootsie.datasets.document import CLUSTER
 from tootsie.datasets.errors import InputError, shorten
 from tootsie.datasets.json_text import parse_json
 from tootsie.datasets.readers.record import Record
@@ -49,13 +50,15 @@ class Conversation:
     """Of all strings."""
     surrogates: int
     """Lone surrogates that were replaced."""
+    cluster: str | None = None
+    """What it shares with its near-duplicates, if the record says so; see :data:`tootsie.datasets.document.CLUSTER`."""
 
 
 def parse_conversation(record: Record, otherwise: str) -> Conversation:
     """Return a record as a conversation.
 
     Args:
-      record: with a list ``messages`` or ``conversations``, and perhaps ``id`` and ``tools``.
+      record: with a list ``messages`` or ``conversations``, and perhaps ``id``, ``tools`` and ``metadata``.
       otherwise: its id where the record has none.
 
     Raises:
@@ -86,7 +89,10 @@ def parse_conversation(record: Record, otherwise: str) -> Conversation:
         raise _fault(record, "an id is a string or a number", "id", found)
     identity = otherwise if found in (None, "") else without_surrogates(str(found))[0]
     marked = reader.marked(tools, "tools", 0) if tools else None
-    return Conversation(identity, messages, marked, reader.characters, reader.surrogates)
+    metadata = fields.get("metadata")
+    cluster = metadata.get(CLUSTER) if isinstance(metadata, Mapping) else None
+    cluster = without_surrogates(cluster)[0] if isinstance(cluster, str) and cluster else None
+    return Conversation(identity, messages, marked, reader.characters, reader.surrogates, cluster)
 
 
 class _Reader:

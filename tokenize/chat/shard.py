@@ -129,7 +129,8 @@ def build_chat_shard(task: ChatTask, reader: _Reader | None = None) -> str:
         ):
             read += 1
             conversation = parse_conversation(record, f"{path}:{origin[1]}")
-            if is_held_out(conversation.id, task.fraction, task.seed) != (task.split == "validation"):
+            held_out = is_held_out(conversation.cluster or conversation.id, task.fraction, task.seed)
+            if held_out != (task.split == "validation"):
                 dropped["other_split"] += 1
                 continue
             counters["lone_surrogates_replaced"] += conversation.surrogates

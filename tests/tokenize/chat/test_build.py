@@ -15,6 +15,7 @@ from tootsie.datasets.errors import ArtefactError, InputError, SpecError
 from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.chat.build import ChatSettings, build_chat_caches, plan_chat_jobs
 from tootsie.tokenize.chat.shard import Overlong, build_chat_shard
+from tootsie.tokenize.hold_out import is_held_out
 from tootsie.tokenize.job import prepare
 from tootsie.tokenize.tokenizers import load_tokenizer
 from tootsie.tokenize.verification import verify_sample
@@ -198,6 +199,29 @@ def test_the_held_out_ones_are_the_same_for_every_number_of_shards(source: str, 
         held_out.append({document.document_id for document in caches[1].iterate()})
         assert sum(cache.documents for cache in caches) == 200
     assert held_out[0] == held_out[1]
+
+
+def test_near_duplicates_are_held_out_together(tmp_path: Path) -> None:
+    records = chats(40)
+    for number, record in enumerate(records):
+        if number % 10:  # The tenth has no cluster, like the one whose cluster is no text.
+            record["metadata"] = {"duplicate_cluster": 3 if number == 1 else f"cluster-{number // 10}"}
+    source = write(tmp_path / "c.jsonl", records)
+    settings = ChatSettings(row_tokens=512, template="tulu", validation_fraction=0.4)
+    train, validation = (
+        {document.document_id for document in cache.iterate()}
+        for cache in build_chat_caches([source], str(tmp_path / "out"), settings)
+    )
+    wanted = {
+        record["id"]
+        for number, record in enumerate(records)
+        if is_held_out(f"cluster-{number // 10}" if number % 10 and number != 1 else record["id"], 0.4)
+    }
+    assert validation == wanted
+    assert train == {record["id"] for record in records} - wanted
+    clusters = [{f"chat-{10 * tens + ones}" for ones in range(2, 10)} for tens in range(4)]
+    assert all(cluster <= train or cluster <= validation for cluster in clusters)
+    assert any(cluster <= validation for cluster in clusters)
 
 
 @pytest.mark.parametrize(("first", "then", "was"), [(0.0, 0.2, "without"), (0.2, 0.0, "with")])
