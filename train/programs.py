@@ -52,6 +52,7 @@ class StepPrograms:
         self._update, self._state, self._mesh, self._tell = update, state, mesh, tell
         self._coming = list(dict.fromkeys(shapes))
         self._programs: dict[BatchShape, Any] = {}
+        self._seconds: dict[BatchShape, float] = {}
         self._faults: dict[BatchShape, BaseException] = {}
         self._ahead, self._ended = ahead, False
         self._thread: threading.Thread | None = None
@@ -84,9 +85,9 @@ class StepPrograms:
                 self._changed.wait_for(lambda: shape in self._programs or shape in self._faults)
                 if shape in self._faults:
                     raise self._faults[shape]
-                waited = time.perf_counter() - began
-                told = "was compiled ahead" if ready else f"was still being compiled, {waited:.1f} s waited"
-                self._tell(f"the step for {named} {told}")
+                waited = "" if ready else f", {time.perf_counter() - began:.1f} of them waited for"
+                if (seconds := self._seconds.pop(shape, None)) is not None:  # told once
+                    self._tell(f"the step for {named} was compiled ahead in {seconds:.1f} s{waited}")
         if shape not in self._programs:
             self._programs[shape] = self._compile(shape)
             self._tell(f"compiled the step for {named} in {time.perf_counter() - began:.1f} s")
@@ -100,6 +101,7 @@ class StepPrograms:
                 continue
             if self._ended or not threading.main_thread().is_alive():  # or the run ended by an error
                 return
+            began = time.perf_counter()
             try:
                 program = self._compile(shape)
             except BaseException as fault:  # raised where the program is called for, in the thread of the run
@@ -108,6 +110,7 @@ class StepPrograms:
                     self._changed.notify_all()
                 continue
             with self._changed:
+                self._seconds[shape] = time.perf_counter() - began
                 self._programs[shape] = program
                 self._changed.notify_all()
 
