@@ -7,18 +7,22 @@ documents that those went for are compared with it, which makes another round. N
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tootsie.curate.deduplication.proposal import PAIR
+from tootsie.curate.deduplication.proposal import PAIR, unique_pairs
 
 BLOCK = 1 << 16
 """Pairs that are made Python's numbers at a time."""
 REJECTED = (("small", "<u8"), ("large", "<u8"), ("containment", "<f8"))
+PASSED = (*PAIR, ("exact", "?"), ("containment", "<f8"))
+"""A pair of which the small document is in the large one."""
+MAX_STEPS = 64
+"""Steps in which all that can be decided is; what is left is a chain, and is decided one by one."""
 MAX_ROUNDS = 8
 """Rounds of comparisons; documents still undecided then are kept."""
 
@@ -66,94 +70,121 @@ def decide(
       threshold: containment from which a pair passes.
       cluster_threshold: containment from which its documents belong together.
     """
-    passed: dict[int, list[tuple[bool, float, int]]] = {}
-    length: dict[int, tuple[int, int]] = {}
-    for small, large, words, characters in exact.tolist():
-        passed.setdefault(small, []).append((True, 1.0, large))
-        length[small] = (words, characters)
+    passed = _passed(exact, np.ones(len(exact)), exact=True)
     rejected = [np.empty(0, list(REJECTED))]
     together = [exact]
-    removed: dict[int, Verdict] = {}
-    seen: set[tuple[int, int]] = set()
+    seen = np.empty(0, list(PAIR))
+    removed = np.empty(0, list(PASSED))
     pairs = near
     for _ in range(MAX_ROUNDS):
         shares = compare(pairs)
         passes = shares >= threshold
-        for (small, large, words, characters), found in zip(
-            pairs[passes].tolist(), shares[passes].tolist(), strict=True
-        ):
-            passed.setdefault(small, []).append((False, found, large))
-            length[small] = (words, characters)
+        passed = np.concatenate([passed, _passed(pairs[passes], shares[passes], exact=False)])
         refused = np.empty(int((~passes).sum()), list(REJECTED))
         refused["small"], refused["large"] = pairs["small"][~passes], pairs["large"][~passes]
         refused["containment"] = shares[~passes]
         rejected.append(refused)
         # Only documents that have passed with another one are looked at again.
-        again = np.isin(refused["small"], np.fromiter(passed, np.uint64, len(passed)))
-        seen.update(zip(refused["small"][again].tolist(), refused["large"][again].tolist(), strict=True))
+        again = ~passes
+        again[again] = np.isin(refused["small"], passed["small"])
+        seen = np.concatenate([seen, pairs[again]])
         together.append(pairs[shares >= cluster_threshold])
-        removed = _removed(passed, length)
-        pairs = _next_pairs(passed, removed, length, seen)
+        removed = _removed(passed)
+        pairs = _next_pairs(passed, removed, seen)
         if not len(pairs):
             break
-    assert all(verdict.kept not in removed for verdict in removed.values())
+    assert not np.isin(removed["large"], removed["small"]).any()
     found_not = np.concatenate(rejected)
     return Decision(
-        removed,
+        {small: Verdict(large, same, share) for small, large, _, _, same, share in _rows(removed)},
         found_not[np.lexsort((found_not["large"], found_not["small"]))],
-        components(_edges(together)),
-        components(_edges([exact, near])),
+        components(together),
+        components([exact, near]),
     )
 
 
-def _edges(parts: Iterable[NDArray[Any]]) -> Iterator[tuple[int, int]]:
-    for pairs in parts:
-        for start in range(0, len(pairs), BLOCK):
-            block = pairs[start : start + BLOCK]
-            yield from zip(block["small"].tolist(), block["large"].tolist(), strict=True)
+def _rows(records: NDArray[Any]) -> Iterator[Any]:
+    for start in range(0, len(records), BLOCK):
+        yield from records[start : start + BLOCK].tolist()
 
 
-def _removed(
-    passed: dict[int, list[tuple[bool, float, int]]], length: dict[int, tuple[int, int]]
-) -> dict[int, Verdict]:
-    removed: dict[int, Verdict] = {}
-    for small in sorted(passed, key=lambda number: (-length[number][0], -length[number][1], number)):
-        candidates = [one for one in passed[small] if one[2] not in removed]
-        if candidates:
-            exact, found, kept = min(candidates, key=lambda one: (not one[0], -one[1], one[2]))
-            removed[small] = Verdict(kept, exact, found)
-    return removed
+def _passed(pairs: NDArray[Any], shares: NDArray[np.float64], *, exact: bool) -> NDArray[Any]:
+    found = np.empty(len(pairs), list(PASSED))
+    for name in ("small", "large", "words", "characters"):
+        found[name] = pairs[name]
+    found["exact"], found["containment"] = exact, shares
+    return found
 
 
-def _next_pairs(
-    passed: dict[int, list[tuple[bool, float, int]]],
-    removed: dict[int, Verdict],
-    length: dict[int, tuple[int, int]],
-    seen: set[tuple[int, int]],
-) -> NDArray[Any]:
-    wanted = {
-        (small, removed[large].kept, *length[small])
-        for small, candidates in passed.items()
-        if small not in removed
-        for _, _, large in candidates
-        if large in removed and (small, removed[large].kept) not in seen
-    }
-    return np.array(sorted(wanted), list(PAIR))
+def _removed(passed: NDArray[Any]) -> NDArray[Any]:
+    """Return for each document that goes the pair by which it goes (:data:`PASSED`), by number.
+
+    A document that has passed with one that stays goes; one all of whose larger ones go stays. As these are longer, whether they
+    stay is known without it: each step decides all documents that depend on decided ones only.
+    """
+    numbers, places = np.unique(np.concatenate([passed["small"], passed["large"]]), return_inverse=True)
+    small, large = places[: len(passed)], places[len(passed) :]
+    stays = np.ones(len(numbers), bool)
+    open_ = np.zeros(len(numbers), bool)
+    open_[small] = True
+    left = np.arange(len(passed))
+    for _ in range(MAX_STEPS):
+        if not len(left):
+            break
+        waits = np.zeros(len(numbers), bool)
+        waits[small[left][open_[large[left]]]] = True
+        held = ~open_[large[left]] & stays[large[left]]
+        goes = np.zeros(len(numbers), bool)
+        goes[small[left][held]] = True
+        decided = open_ & (goes | ~waits)
+        stays[goes] = False
+        open_ &= ~decided
+        left = left[open_[small[left]]]
+    if len(left):  # a chain as long as that: one document after another
+        order = np.lexsort(
+            (
+                numbers[small[left]],
+                *(-passed[name][left].astype(np.int64) for name in ("characters", "words")),
+            )
+        )
+        left = left[order]
+        starts = np.flatnonzero(np.concatenate([[True], small[left][1:] != small[left][:-1]]))
+        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(left)], strict=True):
+            stays[small[left[start]]] = not stays[large[left[start:stop]]].any()
+    holds = passed[stays[large] & ~stays[small]]
+    holds = holds[np.lexsort((holds["large"], -holds["containment"], ~holds["exact"], holds["small"]))]
+    return holds[np.unique(holds["small"], return_index=True)[1]]
 
 
-def components(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Return the smallest member of the connected component of each number that is in a pair."""
-    parent: dict[int, int] = {}
+def _next_pairs(passed: NDArray[Any], removed: NDArray[Any], seen: NDArray[Any]) -> NDArray[Any]:
+    """Return the pairs of documents that have not gone with what those went for that they had passed with, unless seen."""
+    again = passed[np.isin(passed["large"], removed["small"]) & ~np.isin(passed["small"], removed["small"])]
+    wanted = np.empty(len(again), list(PAIR))
+    for name in ("small", "words", "characters"):
+        wanted[name] = again[name]
+    wanted["large"] = removed["large"][np.searchsorted(removed["small"], again["large"])]
+    wanted = unique_pairs(wanted)
+    both = np.concatenate([seen[["small", "large"]], wanted[["small", "large"]]])
+    _, keys = np.unique(both, return_inverse=True)
+    return wanted[~np.isin(keys[len(seen) :], keys[: len(seen)])]
 
-    def root(number: int) -> int:
-        top = number
-        while parent.setdefault(top, top) != top:
-            top = parent[top]
-        while parent[number] != top:
-            parent[number], number = top, parent[number]
-        return top
 
-    for one, other in pairs:
-        first, second = sorted((root(one), root(other)))
-        parent[second] = first
-    return {number: root(number) for number in parent}
+def components(parts: Sequence[NDArray[Any]]) -> dict[int, int]:
+    """Return the smallest member of the connected component of each number that is in a pair.
+
+    Each number takes the smallest label around it, and its label's label, until nothing changes (Zhang, Azad and Hu, "FastSV",
+    2020): as many passes over the pairs as the logarithm of their number, about.
+    """
+    ends = [np.concatenate([pairs[name] for pairs in parts]) for name in ("small", "large")]
+    numbers, places = np.unique(np.concatenate(ends), return_inverse=True)
+    one, other = places[: len(ends[0])], places[len(ends[0]) :]
+    label = np.arange(len(numbers))
+    while True:
+        above = label[label]
+        found = above.copy()
+        for start, stop in ((one, other), (other, one)):
+            np.minimum.at(found, label[start], above[stop])
+            np.minimum.at(found, start, above[stop])
+        if np.array_equal(found, label):
+            return dict(zip(numbers.tolist(), numbers[label].tolist(), strict=True))
+        label = found

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tootsie.curate.deduplication import decision
 from tootsie.curate.deduplication.decision import components, decide
 from tootsie.curate.deduplication.proposal import PAIR
 
@@ -69,9 +71,18 @@ def test_whatever_the_pairs_each_goes_for_one_that_stays_and_holds_it(shares, ch
         assert shares[small, large] < 1.0 or small in found.removed or large in found.removed
 
 
+@given(EDGES, st.sets(st.integers(0, 39)), st.integers(0, 2))
+def test_long_chains_are_decided_one_by_one_to_the_same_end(shares, chosen, steps) -> None:
+    near = [pair for number, pair in enumerate(sorted(shares)) if number in chosen]
+    whole = run(near, shares)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decision, "MAX_STEPS", steps)
+        assert run(near, shares).removed == whole.removed
+
+
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=40))
 def test_components(edges: list[tuple[int, int]]) -> None:
-    found = components(edges)
+    found = components([pairs(*edges[:7]), pairs(*edges[7:])])
     expected = {number: number for edge in edges for number in edge}
     for _ in range(len(expected)):
         for one, other in edges:
