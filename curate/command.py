@@ -1,5 +1,5 @@
 """``tootsie curate arxiv|wikipedia|stackexchange|web IN... OUT``: raw dumps to Markdown documents; ``fidelity`` measures them;
-``dedup``, ``decontaminate`` and ``filter`` clean them;
+``dedup``, ``decontaminate`` and ``filter`` clean them; ``attributes`` writes scores of them;
 ``profile`` says how they are written; ``datashop`` makes questions and answers of them."""
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tootsie.curate.decontamination.command import decontaminate
 from tootsie.curate.deduplication.command import dedup
 from tootsie.curate.fidelity.command import fidelity
 from tootsie.curate.profile_command import profile
+from tootsie.curate.quality.attributes_command import write_attributes
 from tootsie.curate.quality.command import filter_documents
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_opti
 app.command(context_settings=_CONTEXT)(dedup)
 app.command(context_settings=_CONTEXT)(decontaminate)
 app.command()(profile)
+app.command("attributes", context_settings=_CONTEXT)(write_attributes)
 app.command("filter", context_settings=_CONTEXT)(filter_documents)
 app.command(context_settings=_CONTEXT)(datashop)
 
@@ -237,6 +239,13 @@ def web(
     preset: Annotated[
         str, typer.Option(help="What is taken for main content in doubt: precision, balanced or recall.")
     ] = "balanced",
+    plain_text: Annotated[
+        bool,
+        typer.Option(
+            "--plain-text",
+            help="Write trafilatura's text, as others do, in place of Markdown with formulas, tables and code.",
+        ),
+    ] = False,
     refuse_robots: Annotated[
         str | None,
         typer.Option(
@@ -273,6 +282,7 @@ def web(
         added=options.date(added),
         max_document_bytes=max_document_bytes,
         preset=options.choice("--preset", preset, tuple(Preset)),
+        plain_text=plain_text,
         identify_language=identify_language,
         refused_robots=options.several(
             "--refuse-robots", refuse_robots, r"[a-z-]+", "directives, as in noindex,noai"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from tootsie.datasets.errors import SpecError
@@ -51,14 +52,31 @@ def _identifier() -> Any:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
+def known_languages() -> frozenset[str]:
+    """Return the ISO 639 codes that the identifier tells apart."""
+    return frozenset(map(str, _identifier().nb_classes))
+
+
+def _sample(text: str) -> str:
+    """Return what is looked at of a text."""
+    words = _NO_LANGUAGE.sub(" ", text[: 10 * SAMPLE_CHARACTERS])
+    return " ".join(words.split())[:SAMPLE_CHARACTERS]
+
+
 def identify(text: str) -> str:
     """Return the ISO 639 code of the language of a Markdown text; ``und`` where it cannot be told.
 
     Formulas, code and figures are left out: they are in no language.
     """
-    words = _NO_LANGUAGE.sub(" ", text[: 10 * SAMPLE_CHARACTERS])
-    sample = " ".join(words.split())[:SAMPLE_CHARACTERS]
+    sample = _sample(text)
     if not sample:
         return UNDETERMINED
     language, confidence = _identifier().classify(sample)
     return str(language) if confidence >= CONFIDENCE else UNDETERMINED
+
+
+def probabilities(text: str, codes: Sequence[str]) -> dict[str, float]:
+    """Return how probable each of some languages is for a Markdown text; 0 where there is nothing to tell it by."""
+    sample = _sample(text)
+    found = {str(code): float(value) for code, value in _identifier().rank(sample)} if sample else {}
+    return {code: round(found.get(code, 0.0), 6) for code in codes}

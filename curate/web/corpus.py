@@ -45,6 +45,8 @@ class Web(FilteredCorpus):
 
     preset: str = Preset.BALANCED.value
     """What is done where it is in doubt whether a text is main content; see :class:`.main_content.Preset`."""
+    plain_text: bool = False
+    """Write trafilatura's text, as others do, in place of Markdown with formulas, tables and code."""
     identify_language: bool = True
     """Write the language of each text down; what a page declares is often wrong."""
     refused_robots: tuple[str, ...] = ()
@@ -144,7 +146,7 @@ class Web(FilteredCorpus):
                 if head["text"]:
                     yield self._document(head["id"], metadata, size, _text(record.body), {})
                     continue
-                options = {"preset": self.preset, "charset": head["charset"]}
+                options = {"preset": self.preset, "charset": head["charset"], "plain": self.plain_text}
                 finish = partial(self._finish, head["id"], metadata, size)
                 yield Pending(head["id"], [record.body], options, finish, metadata)
 

@@ -132,8 +132,28 @@ def _extracted(page: str, preset: Preset) -> Any:
         include_formatting=True,
         favor_precision=preset is Preset.PRECISION,
         favor_recall=preset is Preset.RECALL,
+        output_format="xml",  # the tree is the same; of "python" it would be written as a text, too
     )
     return None if document is None or document.body is None else document
+
+
+def plain_text(page: str, preset: Preset = Preset.BALANCED) -> str:
+    """Return the main content of a page as trafilatura writes it, as datatrove does; nothing where there is none.
+
+    Args:
+      page: HTML, decoded.
+      preset: what is done in doubt.
+    """
+    from trafilatura import extract
+
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+    text = extract(
+        page,
+        include_comments=False,
+        favor_precision=preset is Preset.PRECISION,
+        favor_recall=preset is Preset.RECALL,
+    )
+    return text or ""
 
 
 def _own_html(document: Any) -> str:
@@ -224,10 +244,18 @@ class _Cut:
         self._sums = list(
             accumulate((one & other for one, other in zip(taken, prose, strict=True)), initial=0)
         )
+        self._tags = [item.tag for item in outline.items]
         self._blocks = self._before(_CONTAINERS)
         self._parts = self._before(_PARTS)
         self._headings = self._before(frozenset(("th", "caption")))
-        self._objects = self._before(frozenset(("pre", "table")), formulas=True)
+        self._objects = [
+            before + inside
+            for before, inside in zip(
+                self._before(frozenset(("pre", "table"))),
+                accumulate((item.formula for item in outline.items), initial=0),
+                strict=True,
+            )
+        ]
         self._holders: list[int] = []
         for number, item in enumerate(outline.items):
             held = self._count(item) > 0 or item.parent < 0
@@ -258,12 +286,9 @@ class _Cut:
                 items[number].node.decompose()
             number = items[number].last
 
-    def _before(self, tags: frozenset[str], *, formulas: bool = False) -> list[int]:
+    def _before(self, tags: frozenset[str]) -> list[int]:
         """Return how many such elements stand before each element."""
-        items = self._outline.items
-        return list(
-            accumulate((item.tag in tags or (formulas and item.formula) for item in items), initial=0)
-        )
+        return list(accumulate(map(tags.__contains__, self._tags), initial=0))
 
     def _holds(self, number: int, before: list[int]) -> bool:
         return before[self._outline.items[number].last] > before[number + 1]

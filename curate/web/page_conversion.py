@@ -8,7 +8,7 @@ from typing import Any
 from tootsie.curate import markdownify
 from tootsie.curate.markdownify.decoding import decode
 from tootsie.curate.page_conversion import Converted, Request
-from tootsie.curate.web.main_content import Preset, main_content
+from tootsie.curate.web.main_content import Preset, main_content, plain_text
 from tootsie.curate.web.page_statements import page_statements
 
 NO_CONTENT = "no_main_content"
@@ -17,6 +17,8 @@ EXTRACT = "main_content_of_extractor"
 """Counter: the extract was not found in the page and stands for it, as where the text is in a script."""
 IN_PAGE = "main_content_in_page"
 """Counter: the extract was found in the page."""
+PLAIN = "main_content_as_plain_text"
+"""Counter: the extract is written as it is."""
 OPTIONS: dict[str, Any] = {"profile": "web", "links": "text", "images": "drop", "nbsp": " ", "exact": False}
 """Of the converter."""
 
@@ -25,20 +27,24 @@ def convert_request(request: Request) -> Converted:
     """Convert the pages of a document; see :func:`tootsie.curate.page_conversion.convert_request`.
 
     Args:
-      request: its options are ``preset`` and ``charset`` (that of the HTTP header, or none).
+      request: its options are ``preset``, ``charset`` (that of the HTTP header, or none) and ``plain`` (whether trafilatura's
+        text is wanted as it is).
     """
-    return Converted(
-        [
-            _convert(page, Preset(request.options["preset"]), request.options["charset"])
-            for page in request.pages
-        ],
-        [],
-    )
+    preset, charset, plain = (request.options[name] for name in ("preset", "charset", "plain"))
+    return Converted([_convert(page, Preset(preset), charset, plain) for page in request.pages], [])
 
 
-def _convert(page: str | bytes, preset: Preset, charset: str | None) -> markdownify.Conversion:
+def _convert(
+    page: str | bytes, preset: Preset, charset: str | None, plain: bool = False
+) -> markdownify.Conversion:
     decoded = decode(page, charset)
     statements = page_statements(decoded.text)
+    if plain:
+        text = plain_text(decoded.text, preset)
+        title, counter = statements.get("title"), PLAIN if text else NO_CONTENT
+        return markdownify.Conversion(
+            text, title, {counter: 1}, metadata=statements, encoding=decoded.encoding
+        )
     content = main_content(decoded.text, preset)
     if content is None:
         return markdownify.Conversion("", statements.get("title"), {NO_CONTENT: 1}, metadata=statements)

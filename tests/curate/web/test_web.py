@@ -186,3 +186,19 @@ def test_every_record_of_real_crawls_is_counted(curate, shared_data: Path) -> No
     urls = {document.metadata["url"] for document in result.documents.values()}
     assert "https://an.wikipedia.org/wiki/Escopete" in urls
     assert {"https://creativecommons.org/mission/", "https://allenai.org/", "http://example.com/"} <= urls
+
+
+def test_plain_text_is_what_trafilatura_writes(curate, tmp_path: Path) -> None:
+    from trafilatura import extract
+
+    table = (
+        "<table><tr><th>Year</th><td>2001</td></tr></table><pre><code class='language-c'>int a;</code></pre>"
+    )
+    (tmp_path / "a.warc").write_bytes(
+        response(1, html(1, table)) + response(2, b"<html><body></body></html>")
+    )
+    result = curate("web", tmp_path / "a.warc", "--plain-text", "--preset=precision")
+    (document,) = result.documents.values()
+    assert document.text == extract(html(1, table).decode(), include_comments=False, favor_precision=True)
+    assert document.metadata["title"] == "Page 1"
+    assert result.dropped == {"no main content": 1}
