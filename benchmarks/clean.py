@@ -1,13 +1,16 @@
 """Pages of a crawl to filtered documents, beside datatrove's local executor on the same pages, in one run.
 
-    python benchmarks/clean.py [--pages 1200] [--rounds 3] [--data ../shared/data]
+    python benchmarks/clean.py [--pages 1200] [--few 200] [--rounds 3] [--data ../shared/data]
 
-Floor: as many documents a second as datatrove; 1.8 times as many from the second core. The crawl is real pages (of ``web`` and
-``warc`` in the data folder, invented ones where that is absent), each some times over with a number in its text, in eight WARC
-files of gzip members. Both read WARC, take trafilatura's main content with precision, apply gopher_repetition, gopher_quality,
-c4_quality and fineweb_quality, and write JSON lines, the rejects too; no language is identified (datatrove's identifier is
-fetched). Ours writes Markdown with formulas, tables and code, in two commands: ``curate web``, ``curate filter``; datatrove
-writes plain text, in one pipeline, in an environment of its own (``make bench-clean``). Rounds alternate; medians are printed.
+Floor: as many documents a second as datatrove; 1.8 times as many from the second core. Both for the pages beyond the first
+``--few`` (marginal: what a crawl costs that is long beside the starts of commands and workers), and for all of them. The crawl is
+real pages (of ``web`` and ``warc`` in the data folder, invented ones where that is absent), each some times over with a number in
+its text, in eight WARC files of gzip members. Both read WARC, take trafilatura's main content with precision, apply
+gopher_repetition, gopher_quality, c4_quality and fineweb_quality, and write JSON lines, the rejects too; no language is told
+(datatrove's identifier is fetched). Ours are two commands, ``curate web`` and ``curate filter``: with Markdown in which formulas,
+tables and code survive (``tootsie``), or, like for like, with the text that trafilatura makes of the page (``plain text``:
+``--plain-text``). datatrove writes that text, in one pipeline, in an environment of its own (``make bench-clean``). Rounds
+alternate; medians are printed.
 CPU seconds are those of all processes, the starts of the commands included.
 """
 
@@ -20,6 +23,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -114,7 +118,11 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
 
 
-def tootsie(crawl: Path, output: Path, workers: int) -> tuple[float, float]:
+def plain_text(crawl: Path, output: Path, workers: int) -> tuple[float, float]:
+    return tootsie(crawl, output, workers, "--plain-text")
+
+
+def tootsie(crawl: Path, output: Path, workers: int, *more: str) -> tuple[float, float]:
     shared = [f"--workers={workers}", "--max-failures=0.5"]
     web = [
         str(crawl),
@@ -122,6 +130,7 @@ def tootsie(crawl: Path, output: Path, workers: int) -> tuple[float, float]:
         "--preset=precision",
         "--no-identify-language",
         "--min-characters=1",
+        *more,
     ]
     first = run([sys.executable, "-m", "tootsie.curate", "web", *web, f"--shards={FILES}", *shared])
     paths = [str(output / "web"), str(output / "good")]
@@ -147,6 +156,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--pages", type=int, default=1200)
+    parser.add_argument("--few", type=int, default=200, help="pages of the small crawl")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--folder", default=None)
@@ -155,43 +165,64 @@ def main() -> None:
     sources = pages(options.data)
     with tempfile.TemporaryDirectory(prefix="tootsie-clean-", dir=options.folder) as name:
         folder = Path(name)
-        size = write_crawl(folder / "crawl", sources, options.pages)
+        counts = (options.few, options.pages)
+        sizes = {count: write_crawl(folder / f"crawl-{count}", sources, count) / 1e6 for count in counts}
         print(
-            f"{options.pages:,} pages of {len(sources)} sources, {size / 1e6:.1f} MB of HTML; {os.cpu_count()} cores"
+            f"{options.pages:,} pages of {len(sources)} sources, {sizes[options.pages]:.1f} MB of HTML; {os.cpu_count()} cores"
         )
-        runs = {"tootsie": tootsie}
+        runs = {"tootsie": tootsie, "plain text": plain_text}
         if PEER.exists():
             runs["datatrove"] = datatrove
         else:
             print("datatrove\tskipped: make bench-clean sets it up")
-        times: dict[tuple[str, int], list[tuple[float, float]]] = {}
+        times: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
         documents: dict[str, int] = {}
         for number in range(options.rounds):
             for workers in (1, 2):
-                for peer, function in runs.items():
-                    output = folder / f"{peer}-{workers}-{number}"
-                    output.mkdir()
-                    times.setdefault((peer, workers), []).append(function(folder / "crawl", output, workers))
-                    documents[peer] = sum(1 for _ in kept(output))
-        print("name\tworkers\twall s\tCPU s\tpages/s\tpages/CPU s\tMB/CPU s\tdocuments kept")
-        for (peer, workers), rows in times.items():
-            wall, cpu = (statistics.median(column) for column in zip(*rows, strict=True))
-            rates = f"{options.pages / wall:.1f}\t{options.pages / cpu:.1f}\t{size / 1e6 / cpu:.2f}"
-            print(f"{peer}\t{workers}\t{wall:.1f}\t{cpu:.1f}\t{rates}\t{documents[peer]:,}")
-        for peer in runs:
-            one, two = (statistics.median(wall for wall, _ in times[peer, workers]) for workers in (1, 2))
-            print(f"{peer}: two workers are {one / two:.2f} × as fast as one")
-        if "datatrove" in runs:
-            for workers in (1, 2):
-                ours, theirs = times["tootsie", workers], times["datatrove", workers]
-                wall, cpu = (
-                    statistics.median(row[column] for row in theirs)
-                    / statistics.median(row[column] for row in ours)
-                    for column in (0, 1)
-                )
-                print(
-                    f"{workers} workers: {wall:.2f} × the pages a second, {cpu:.2f} × the pages a CPU second of datatrove"
-                )
+                for count in counts:
+                    for peer, function in runs.items():
+                        output = folder / f"{peer}-{workers}-{count}-{number}"
+                        output.mkdir()
+                        found = function(folder / f"crawl-{count}", output, workers)
+                        times.setdefault((peer, workers, count), []).append(found)
+                        documents[peer] = sum(1 for _ in kept(output))
+                        shutil.rmtree(output)
+        report(times, documents, sizes, options.few, options.pages)
+
+
+def report(
+    times: dict[tuple[str, int, int], list[tuple[float, float]]],
+    documents: dict[str, int],
+    sizes: dict[int, float],
+    few: int,
+    many: int,
+) -> None:
+    """Print the table: of all pages with the starts of commands, and of those beyond the first few."""
+    medians = {
+        key: tuple(statistics.median(column) for column in zip(*rows, strict=True))
+        for key, rows in times.items()
+    }
+    rates: dict[tuple[str, int, str], tuple[float, float]] = {}
+    print("name\tworkers\tof\twall s\tCPU s\tpages/s\tpages/CPU s\tMB/CPU s\tdocuments kept")
+    for peer, workers in dict.fromkeys((peer, workers) for peer, workers, _ in medians):
+        whole, start = medians[peer, workers, many], medians[peer, workers, few]
+        rows = {
+            "all": (*whole, many, sizes[many]),
+            "marginal": (whole[0] - start[0], whole[1] - start[1], many - few, sizes[many] - sizes[few]),
+        }
+        for kind, (wall, cpu, count, size) in rows.items():
+            rates[peer, workers, kind] = count / wall, count / cpu
+            text = f"{wall:.1f}\t{cpu:.1f}\t{count / wall:.1f}\t{count / cpu:.1f}\t{size / cpu:.2f}"
+            print(f"{peer}\t{workers}\t{kind}\t{text}\t{documents[peer]:,}")
+    for kind in ("all", "marginal"):
+        for peer in documents:
+            gain = rates[peer, 2, kind][0] / rates[peer, 1, kind][0]
+            print(f"{kind}\t{peer}: two workers are {gain:.2f} × as fast as one")
+            for workers in (1, 2) if peer != "datatrove" and "datatrove" in documents else ():
+                ours, theirs = rates[peer, workers, kind], rates["datatrove", workers, kind]
+                wall, cpu = ours[0] / theirs[0], ours[1] / theirs[1]
+                beside = f"{wall:.2f} × datatrove's pages a second, {cpu:.2f} × its pages a CPU second"
+                print(f"{kind}\t{peer}, {workers} workers: {beside}")
 
 
 if __name__ == "__main__":
