@@ -111,8 +111,8 @@ class Block(hk.Module):
         ) -> list[jax.Array]:
             """Multiply by the matrix of each name, [B T, outputs]; ``tensor`` shares the outputs of all of them or their inputs.
 
-            The inputs have two dimensions, so that the gradient of a matrix is one product: of three, XLA would transpose
-            a copy of them first, which takes a fifth of an MLP's time on a CPU.
+            The inputs have two dimensions, so that the gradient of a matrix is one product: of three, XLA transposes a
+            copy of the outputs' gradient first, which a CPU feels.
             """
             rows, t = inputs.shape[-1], layout.tensor
             inputs = inputs.reshape(B * T, rows)
