@@ -32,14 +32,17 @@ SPEC = {
     "scorer": {"positive_share": 0.35},
     "filter": {"keep": 0.08},
     "rephrase": {
-        "styles": ["qa"],
-        "passage_characters": 900,
-        "passages": 1,
+        "protocol": "two-step",
+        "answers": "quoted",
+        "tries": 3,
+        "division": "prose",
+        "passage_characters": 600,
+        "passages": 2,
         "items": 1,
-        "max_tokens": 120,
+        "max_tokens": 60,
         "temperature": 0.4,
-        "frequency_penalty": 0.6,
     },
+    "check": {"max_question_characters": 160},
     "max_failures": 0.9,  # so small a model often does not come to an end
 }
 
