@@ -104,9 +104,8 @@ def test_rows_are_pieces_of_the_caches_and_none_is_read_twice(walk: Path) -> Non
     for batch in sampler.batches(0, plan.total_steps):
         length = batch.tokens.shape[1]
         shapes.append(batch.tokens.shape)
-        for row, number, epoch, window in zip(
-            batch.tokens, *(part.tolist() for part in batch[3:]), strict=True
-        ):
+        drawn = (batch.dataset.tolist(), batch.epoch.tolist(), batch.window.tolist())
+        for row, number, epoch, window in zip(batch.tokens, *drawn, strict=True):
             cache = caches[number]
             assert cache is not None
             piece = cache.read(window * length, (window + 1) * length)  # type: ignore[attr-defined]
