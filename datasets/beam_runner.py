@@ -25,7 +25,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tootsie.datasets import beam_logging, errors, interruption
+from tootsie.datasets import beam_logging, errors, fork_server, interruption
 from tootsie.datasets.errors import SpecError, UserError
 
 if TYPE_CHECKING:
@@ -190,7 +190,12 @@ def make_pipeline(options: PipelineOptions) -> Pipeline:
 
     environment = None
     if options.view_as(DirectOptions).direct_running_mode == "multi_processing":
-        command = f"exec {shlex.quote(sys.executable)} -m tootsie.datasets.beam_worker"
+        server = fork_server.current()
+        command = (
+            f"exec {shlex.quote(sys.executable)} -m tootsie.datasets.beam_worker"
+            if server is None
+            else server.command
+        )
         _close_workers_that_never_connected()
         environment = SubprocessSDKEnvironment.from_command_string(command)
         options = copy.deepcopy(options)

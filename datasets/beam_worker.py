@@ -12,6 +12,8 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from typing import NoReturn
 
 WATCH_SECONDS = 0.5
 """How often the worker looks whether its parent still lives."""
@@ -32,8 +34,12 @@ def end_with_parent(seconds: float = WATCH_SECONDS) -> threading.Thread:
     return thread
 
 
-def main() -> None:
-    """Run Beam's worker until the runner has no more work."""
+def work(end: Callable[[], NoReturn]) -> None:
+    """Run Beam's worker until the runner has no more work.
+
+    Args:
+      end: ends the process, however many threads it has.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the runner, which ends its workers
     end_with_parent()
     # With a handler in place, Beam's logging.warning() calls do not set up one that writes to the terminal.
@@ -45,8 +51,13 @@ def main() -> None:
     _, harness, _ = sdk_worker_main.create_harness(os.environ)
     # Called when the runner has closed the connection. Beam would wait for steps that are still running, and after a fault in
     # another worker such a step may wait for input that never comes.
-    harness._worker_thread_pool.shutdown = lambda *_: os._exit(0)
+    harness._worker_thread_pool.shutdown = lambda *_: end()
     harness.run()
+
+
+def main() -> None:
+    """Start from nothing."""
+    work(lambda: os._exit(0))
 
 
 if __name__ == "__main__":

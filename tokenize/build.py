@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tootsie.datasets import storage
+from tootsie.datasets import fork_server, storage
 from tootsie.datasets.errors import InputError, SpecError
 from tootsie.datasets.provenance import code_version, fingerprint
 from tootsie.tokenize.build_key import BuildKey
 from tootsie.tokenize.cache import TokenCache
-from tootsie.tokenize.engines import Engine, EngineChoice, choose_engine
+from tootsie.tokenize.engines import Engine, EngineChoice, choose_engine, load_with_engine
 from tootsie.tokenize.hold_out import check_fraction
 from tootsie.tokenize.job import Job, complete, refuse_other_build, split_folders
 from tootsie.tokenize.ledger import (
@@ -70,6 +70,10 @@ class BuildSettings:
     engine: Engine = Engine.AUTO
     """What encodes; the ids, and with them the shards, are the same."""
 
+    def preload(self, engine: EngineChoice | None) -> None:
+        """Let workers to come find tokenizer and engine loaded; see :mod:`tootsie.datasets.fork_server`."""
+        fork_server.preload(load_with_engine, self.tokenizer, self.add_bos, self.add_eos, engine)
+
 
 def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> list[Job]:
     """Check the inputs and decide every shard; nothing is written.
@@ -105,7 +109,7 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
     engine = EngineChoice(tokenizer.engine, tokenizer.engine_version)
     if not all(storage.exists(storage.join(folder, LEDGER_NAME)) for _, folder, _ in splits):
         weight = sum(file.weight for file in limited(files, settings.limit))
-        engine = choose_engine(tokenizer, settings.engine, weight, sample(files))
+        engine = choose_engine(tokenizer, settings.engine, weight, sample(files), settings.preload)
     jobs = []
     numbers = file_numbers([file.url for corpus in corpora for file in corpus.files])
     for split, folder, share in splits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,45 +96,50 @@ def build_command(
     ] = False,
 ) -> None:
     """Build a cache, or continue an interrupted build: the same command ends with the same bytes."""
-    from tootsie.datasets import beam_runner
-    from tootsie.datasets.errors import SpecError
-    from tootsie.datasets.sole_writer import sole_writer
-    from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs
-    from tootsie.tokenize.engines import Engine
-    from tootsie.tokenize.identity import SPECIAL_SUFFIX
+    from tootsie.datasets import fork_server
 
-    located, beam_arguments = beam_runner.split_arguments(paths)
-    if len(located) < 2:
-        raise SpecError(
-            "an input and an output are needed", value=" ".join(located), remedy="tootsie tokenize IN OUT"
-        )
-    *inputs, output = located
-    settings = BuildSettings(
-        tokenizer=tokenizer + SPECIAL_SUFFIX if allow_special else tokenizer,
-        name=name,
-        validation_fraction=validation_fraction,
-        seed=seed,
-        shards=shards,
-        shard_tokens=shard_tokens,
-        limit=limit,
-        add_bos=add_bos,
-        add_eos=add_eos,
-        engine=Engine.named(engine),
-    )
-    options = beam_runner.pipeline_options(beam_arguments, workers=workers, job_name="tootsie-tokenize")
-    if dry_run:
-        for job in plan_jobs(inputs, output, settings):
-            documents = sum(part.stop - part.first for part in job.tasks[0].slices)
-            typer.echo(
-                f"{job.folder}: {job.key.name} {job.key.split}, {len(job.tasks)} shards from "
-                f"{sum(file.documents for source in job.key.sources for file in source.files):,} documents "
-                f"({documents:,} read for the first), {job.key.tokenizer.name} {job.key.tokenizer.dtype}"
-                + (", finished already" if job.finished else "")
+    with fork_server.workers_ahead(None if dry_run else workers):
+        fork_server.preload(importlib.import_module, "tootsie.tokenize.shard_build")
+        from tootsie.datasets import beam_runner
+        from tootsie.datasets.errors import SpecError
+        from tootsie.datasets.sole_writer import sole_writer
+        from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs
+        from tootsie.tokenize.engines import Engine
+        from tootsie.tokenize.identity import SPECIAL_SUFFIX
+
+        located, beam_arguments = beam_runner.split_arguments(paths)
+        if len(located) < 2:
+            raise SpecError(
+                "an input and an output are needed", value=" ".join(located), remedy="tootsie tokenize IN OUT"
             )
-        return
-    with sole_writer(output):
-        for cache in build_caches(inputs, output, settings, options, show_progress):
-            print_books(cache)
+        *inputs, output = located
+        settings = BuildSettings(
+            tokenizer=tokenizer + SPECIAL_SUFFIX if allow_special else tokenizer,
+            name=name,
+            validation_fraction=validation_fraction,
+            seed=seed,
+            shards=shards,
+            shard_tokens=shard_tokens,
+            limit=limit,
+            add_bos=add_bos,
+            add_eos=add_eos,
+            engine=Engine.named(engine),
+        )
+        settings.preload(None)
+        options = beam_runner.pipeline_options(beam_arguments, workers=workers, job_name="tootsie-tokenize")
+        if dry_run:
+            for job in plan_jobs(inputs, output, settings):
+                documents = sum(part.stop - part.first for part in job.tasks[0].slices)
+                typer.echo(
+                    f"{job.folder}: {job.key.name} {job.key.split}, {len(job.tasks)} shards from "
+                    f"{sum(file.documents for source in job.key.sources for file in source.files):,} documents "
+                    f"({documents:,} read for the first), {job.key.tokenizer.name} {job.key.tokenizer.dtype}"
+                    + (", finished already" if job.finished else "")
+                )
+            return
+        with sole_writer(output):
+            for cache in build_caches(inputs, output, settings, options, show_progress):
+                print_books(cache)
 
 
 app.command("chat", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(chat_command)

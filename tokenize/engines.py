@@ -1,30 +1,31 @@
 """Which engine encodes: tiktoken, the reference, or a faster one that has proved to give the same ids.
 
 An engine is a matter of speed. Fingerprint and shards are the same whichever did the work, and the ledger says which it was. What
-has to hold before gigatoken encodes anything, each time a build begins:
+has to hold before gigatoken encodes anything:
 
-1. it has a pre-tokenizer for the pattern, and the characters that it classes otherwise than tiktoken are known;
-2. ids of :data:`CHECKED_TEXTS`, and of documents from the beginning of files all over the input, are tiktoken's.
+1. it has a pre-tokenizer for the pattern, the characters that it classes otherwise than tiktoken are known, and it gives
+   tiktoken's ids for golden texts: proved once for each build of both engines (:mod:`tootsie.tokenize.engine_proof`);
+2. ids of documents from the beginning of files all over the input are tiktoken's, each time a build begins.
 
-While it encodes, one document in :data:`AUDITED` is compared again in every shard; a difference ends the build.
+Each process compares one golden document. While it encodes, one document in :data:`AUDITED` is compared again in every shard;
+a difference ends the build.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
-import tiktoken
 
 from tootsie.datasets.errors import ArtefactError, InputError, SpecError
-from tootsie.tokenize import fast_engine
+from tootsie.tokenize import engine_proof, fast_engine
 from tootsie.tokenize.byte_pair import BytePairTokenizer
 from tootsie.tokenize.character_classes import Ranges
 from tootsie.tokenize.document_files import TextRecord
+from tootsie.tokenize.engine_proof import fault, same_ids
 from tootsie.tokenize.fast_engine import GigatokenTokenizer
 from tootsie.tokenize.identity import GOLDEN_DOCUMENT, Tokenizer
 from tootsie.tokenize.tokenizers import load_tokenizer
@@ -33,25 +34,6 @@ WORTHWHILE_BYTES = 2**26
 """Bytes of text below which ``auto`` stays with tiktoken: the proof takes as long as encoding them."""
 AUDITED = 512
 """One document of so many, the first of each shard among them, is encoded by both engines."""
-
-_WHITE_SPACE = (
-    "\t\n\v\f\r \x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2003\u2028\u2029\u202f\u205f\u3000\u200b\ufeff"
-)
-CHECKED_TEXTS = (
-    GOLDEN_DOCUMENT,
-    "",
-    *(f"a{space}{space}b{space}\n{space} 1{space}\u0301" for space in _WHITE_SPACE),
-    _WHITE_SPACE * 3,
-    "it's IT'S it'\u017f we'LL we'lL 'Re're d'\u212a o''s '\u00df 's1 1's",
-    "1234567 \u0663\u0664\u0665\u0666 \u00b2\u00bd\u2167 \uff14\uff15\uff16\uff17",
-    *(
-        character * 3000 + "x"
-        for character in ("a", " ", "\n", "-", "=", "\u3000", "\u00e9", "\u5b57", "\u0301", "'", "\r\n")
-    ),
-    "\ud800 \udfff \ud83d\ude42",
-    "\U0001f469\u200d\U0001f52c\U0001f3f3\ufe0f\u200d\U0001f308\U000e0067\U0010fffd\U000323b0's\u088f\u0c5c",
-)
-"""What every engine must encode as the reference does, whatever the input is."""
 
 
 class Engine(StrEnum):
@@ -89,12 +71,18 @@ class EngineChoice:
     """Its version."""
     differing: Ranges = ()
     """Characters whose texts are left to the reference."""
+    proof: str | None = None
+    """Under which conditions it was proved equal, see :func:`tootsie.tokenize.engine_proof.conditions_hash`."""
     note: str | None = None
     """Why the faster one was not taken, where that is news to the user."""
 
 
 def choose_engine(
-    tokenizer: Tokenizer, asked: Engine, weight: int, sample: Iterable[tuple[str, TextRecord]]
+    tokenizer: Tokenizer,
+    asked: Engine,
+    weight: int,
+    sample: Iterable[tuple[str, TextRecord]],
+    likely: Callable[[EngineChoice], None] | None = None,
 ) -> EngineChoice:
     """Return the engine for a build.
 
@@ -103,10 +91,12 @@ def choose_engine(
       asked: what the user asks for.
       weight: bytes of text to encode.
       sample: documents of the input, each with the URL of its file; read only where a faster engine is to be compared.
+      likely: called before the sample is compared with what the choice is then, unless there is a difference.
 
     Raises:
       SpecError: the engine that is asked for cannot encode for this tokenizer.
       InputError: the engine that is asked for gives other ids for a document of the sample.
+      ArtefactError: it gives other ids for a golden text.
     """
     own = EngineChoice(tokenizer.engine, tokenizer.engine_version)
     if asked == own.name:
@@ -123,17 +113,27 @@ def choose_engine(
     if asked is Engine.AUTO and weight < WORTHWHILE_BYTES:
         return own
     try:
-        fast = _fast(tokenizer, _differing(tokenizer.pattern))
+        differing = engine_proof.prove(tokenizer)
+        choice = EngineChoice(
+            fast_engine.PACKAGE,
+            fast_engine.installed_version(),
+            differing,
+            engine_proof.conditions_hash(tokenizer),
+        )
+        if likely is not None:
+            likely(choice)
+        fast = engine_proof.with_engine(tokenizer, differing)
     except SpecError:
         if asked is Engine.AUTO:
             return own
         raise
-    different = first_different(
-        fast, (("", TextRecord(f"golden text {n}", text, 0)) for n, text in enumerate(CHECKED_TEXTS))
-    )
-    different = different or first_different(fast, sample)
+    except ArtefactError as error:
+        if asked is Engine.AUTO:
+            return EngineChoice(own.name, own.version, note=f"{error.problem}, so {own.name} encodes all")
+        raise
+    different = first_different(fast, sample)
     if different is None:
-        return EngineChoice(fast.engine, fast.engine_version, fast.differing)
+        return choice
     url, name = different
     problem = f"{fast.engine} {fast.engine_version} gives other ids than {own.name} {own.version} for {name}"
     if asked is Engine.AUTO:
@@ -153,14 +153,6 @@ def first_different(
     return None
 
 
-def same_ids(fast: GigatokenTokenizer, text: str) -> bool:
-    """Return whether an engine gives the reference's ids, alone and as one of several documents."""
-    expected = fast.reference.encode_document(text)
-    return np.array_equal(fast.encode_document(text), expected) and all(
-        np.array_equal(ids, expected) for ids in fast.encode_documents([text, text])
-    )
-
-
 @functools.lru_cache(maxsize=4)
 def load_with_engine(
     name: str, add_bos: bool | None, add_eos: bool | None, choice: EngineChoice | None
@@ -173,6 +165,7 @@ def load_with_engine(
 
     Raises:
       SpecError: this worker has another version of it, or none.
+      ArtefactError: this worker's build of it does not give the reference's ids.
     """
     tokenizer = load_tokenizer(name, add_bos=add_bos, add_eos=add_eos)
     if choice is None or choice.name == tokenizer.engine:
@@ -184,10 +177,14 @@ def load_with_engine(
             field="--engine",
             remedy="Install the same version on all workers, or use --engine tiktoken",
         )
-    fast = _fast(tokenizer, choice.differing)
-    for text in CHECKED_TEXTS:
-        if not same_ids(fast, text):
-            raise _fault(fast, "", "a golden text")
+    differing = choice.differing
+    if choice.proof != engine_proof.conditions_hash(
+        tokenizer
+    ):  # another machine, or another build of an engine
+        differing = engine_proof.prove(tokenizer)
+    fast = engine_proof.with_engine(tokenizer, differing)
+    if not same_ids(fast, GOLDEN_DOCUMENT):
+        raise fault(fast, "", "the golden document")
     return fast
 
 
@@ -206,26 +203,4 @@ def audit(tokenizer: Tokenizer, record: TextRecord, ids: np.ndarray, url: str) -
     if isinstance(tokenizer, GigatokenTokenizer) and not np.array_equal(
         ids, tokenizer.reference.encode_document(record.text)
     ):
-        raise _fault(tokenizer, url, f"document {record.id}")
-
-
-def _fault(fast: GigatokenTokenizer, url: str, name: str) -> ArtefactError:
-    return ArtefactError(
-        f"{fast.engine} {fast.engine_version} gives other ids than {fast.reference.engine} for {name}",
-        file=url or None,
-        remedy=f"Run again with --engine {fast.reference.engine}: all is encoded anew",
-    )
-
-
-@functools.lru_cache(maxsize=2)
-def _fast(reference: BytePairTokenizer, differing: Ranges) -> GigatokenTokenizer:
-    return GigatokenTokenizer(reference, differing)
-
-
-@functools.lru_cache(maxsize=8)
-def _differing(pattern: str) -> Ranges:
-    def reference(ranks: Mapping[bytes, int]) -> Any:
-        encoding = tiktoken.Encoding("probe", pat_str=pattern, mergeable_ranks=dict(ranks), special_tokens={})
-        return lambda text: encoding.encode_to_numpy(text, disallowed_special=())
-
-    return fast_engine.differing_classes(pattern, reference)
+        raise fault(tokenizer, url, f"document {record.id}")

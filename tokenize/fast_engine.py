@@ -6,16 +6,20 @@ that the two engines class differently (:mod:`tootsie.tokenize.character_classes
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import itertools
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tootsie.datasets.errors import SpecError
+from tootsie.datasets.provenance import fingerprint
+from tootsie.tokenize import derived_files, rank_merges
 from tootsie.tokenize.byte_pair import BytePairTokenizer
 from tootsie.tokenize.character_classes import (
     CharacterSet,
@@ -24,7 +28,6 @@ from tootsie.tokenize.character_classes import (
     probing_ranks,
 )
 from tootsie.tokenize.identity import Tokenizer, without_surrogates
-from tootsie.tokenize.rank_merges import tokenizer_json
 
 PACKAGE = "gigatoken"
 SPELLINGS = {
@@ -63,7 +66,7 @@ class GigatokenTokenizer(Tokenizer):
         self.differing = differing
         self._foreign = CharacterSet(differing)
         self._lock = threading.RLock()
-        self._json = tokenizer_json(reference.ranks, SPELLINGS.get(reference.pattern, reference.pattern))
+        self._json = _vocabulary(reference)
         self._load()
 
     def encode_array(self, text: str) -> np.ndarray:
@@ -144,7 +147,7 @@ def installed_version() -> str:
         ) from None
 
 
-def load(content: str) -> Any:
+def load(content: str | bytes) -> Any:
     """Return the engine for a ``tokenizer.json``.
 
     Raises:
@@ -182,13 +185,25 @@ def differing_classes(pattern: str, reference: Callable[[Mapping[bytes, int]], A
       SpecError: gigatoken is not installed, or has no pre-tokenizer for the pattern.
     """
     ranks = probing_ranks()
-    engine, lock = load(tokenizer_json(ranks, SPELLINGS.get(pattern, pattern))), threading.Lock()
+    engine, lock = load(rank_merges.tokenizer_json(ranks, SPELLINGS.get(pattern, pattern))), threading.Lock()
 
     def encode(text: str) -> np.ndarray:
         with lock:
             return engine.encode(text)
 
     return differing_characters(reference(ranks), encode)
+
+
+def _vocabulary(reference: BytePairTokenizer) -> bytes:
+    """Return the ``tokenizer.json`` of a tokenizer, kept from an earlier time where there was one."""
+    pattern = SPELLINGS.get(reference.pattern, reference.pattern)
+    code = hashlib.sha256(Path(rank_merges.__file__).read_bytes()).hexdigest()
+    name = f"vocabulary-{fingerprint([reference.identity.fingerprint, pattern, code])}.json"
+    content = derived_files.recall(name)
+    if content is None:
+        content = rank_merges.tokenizer_json(reference.ranks, pattern).encode()
+        derived_files.keep(name, content)
+    return content
 
 
 def _resident_bytes() -> int:

@@ -9,8 +9,9 @@ Source: tiktoken, ``src/lib.rs``; Hugging Face tokenizers, ``models/bpe/model.rs
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
+
+import pydantic_core
 
 
 @functools.cache
@@ -49,7 +50,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], pattern: str) -> str:
     alphabet = byte_alphabet()
     table = {value: ord(character) for value, character in alphabet.items()}
     spelt = {token: token.decode("latin-1").translate(table) for token in ranks}
-    return json.dumps(
+    return pydantic_core.to_json(
         {
             "version": "1.0",
             "truncation": None,
@@ -93,4 +94,4 @@ def tokenizer_json(ranks: Mapping[bytes, int], pattern: str) -> str:
                 "merges": [[spelt[left], spelt[right]] for left, right in merges(ranks)],
             },
         }
-    )
+    ).decode()

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
 import xxhash
 
 from tootsie.datasets import storage
@@ -273,7 +272,7 @@ def _check_loss_spans(shard: ShardReader, batch: Batch, lengths: np.ndarray) -> 
         return
     column = batch.columns.column("loss_spans")
     spans = column.flatten()
-    row = np.repeat(np.arange(len(lengths)), pa.compute.list_value_length(column).fill_null(0))
+    row = np.repeat(np.arange(len(lengths)), column.value_lengths().fill_null(0))
     start, end = (np.asarray(spans.field(name)).astype(np.int64) for name in ("start", "end"))
     before = np.concatenate(([0], np.where(row[1:] == row[:-1], end[:-1], 0))) if len(row) else row
     wrong = (start < before) | (end <= start) | (end > lengths[row])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +13,20 @@ import pytest
 from tootsie.datasets import manifest, storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.document import Document
+from tootsie.tokenize import derived_files
 from tootsie.tokenize.identity import TokenizerIdentity
 from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
 from tootsie.tokenize.shard_writer import shard_path, write_shard
 from tootsie.tokenize.verification import histogram
+
+
+@pytest.fixture(scope="session", autouse=True)
+def derived_files_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing that a test finds out of a changed engine stays behind in the user's cache folder, or comes from there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(derived_files.FOLDER_VARIABLE, str(tmp_path_factory.mktemp("derived")))
+        yield
+
 
 Row = tuple[str, Sequence[int], int, Sequence[tuple[int, int]] | None]
 

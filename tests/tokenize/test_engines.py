@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tootsie.datasets.errors import ArtefactError, InputError, SpecError
-from tootsie.tokenize import build, engines, fast_engine
+from tootsie.tokenize import build, engine_proof, engines, fast_engine
 from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs
 from tootsie.tokenize.byte_pair import BytePairTokenizer
 from tootsie.tokenize.document_files import TextRecord
@@ -46,7 +46,7 @@ def mistaken(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def encode(self: GigatokenTokenizer, texts: list[str]) -> list[np.ndarray]:
         found = original(self, texts)
-        wrong = ["7" in text and text not in engines.CHECKED_TEXTS for text in texts]
+        wrong = ["7" in text and text not in engine_proof.CHECKED_TEXTS for text in texts]
         return [ids[:-1] if bad else ids for ids, bad in zip(found, wrong, strict=True)]
 
     monkeypatch.setattr(GigatokenTokenizer, "_encode", encode)

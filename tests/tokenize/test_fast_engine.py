@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tootsie.datasets.errors import SpecError
-from tootsie.tokenize import engines, fast_engine
+from tootsie.tokenize import engine_proof, fast_engine
 from tootsie.tokenize.byte_pair import BytePairTokenizer
 from tootsie.tokenize.character_classes import probing_ranks
 from tootsie.tokenize.fast_engine import SPELLINGS, GigatokenTokenizer
@@ -49,7 +49,7 @@ def reference() -> BytePairTokenizer:
 
 @pytest.fixture(scope="module")
 def fast(reference: BytePairTokenizer) -> GigatokenTokenizer:
-    return GigatokenTokenizer(reference, engines._differing(reference.pattern))
+    return GigatokenTokenizer(reference, engine_proof._differing(reference.pattern))
 
 
 @given(PIECES)

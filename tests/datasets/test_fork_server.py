@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import apache_beam as beam
+import pytest
+
+from tootsie.datasets import beam_runner, fork_server
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+UNUSED = "xml.sax.xmlreader"
+"""A module that nothing else imports."""
+
+
+def describe(folder: str, number: int) -> int:
+    """Say who works."""
+    parent = Path(f"/proc/{os.getppid()}/cmdline").read_bytes().decode().split("\0")
+    found = {"parent": parent, "preloaded": UNUSED in sys.modules, "mark": os.environ.get("MARK")}
+    (Path(folder) / f"{os.getpid()}.json").write_text(json.dumps(found))
+    return number
+
+
+def run(folder: Path) -> list[dict[str, object]]:
+    options = beam_runner.pipeline_options([], workers=2)
+    beam_runner.run(functools.partial(steps, str(folder)), options)
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+
+def steps(folder: str, pipeline: beam.Pipeline) -> None:
+    pipeline | beam.Create(range(4)) | beam.Reshuffle() | beam.Map(functools.partial(describe, folder))
+
+
+def test_workers_are_copies_of_one_process_that_has_loaded_what_they_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fork_server.workers_ahead(2):
+        monkeypatch.setenv("MARK", "set after the server was started")
+        fork_server.preload(importlib.import_module, UNUSED)
+        fork_server.preload(importlib.import_module, "no.such.module")
+        server = fork_server.current()
+        assert server is not None
+        found = run(tmp_path)
+        folder = Path(server.address).parent
+        assert folder.is_dir()
+    assert found
+    for worker in found:
+        assert "tootsie.datasets.fork_server" in worker["parent"]
+        assert worker["preloaded"]
+        assert worker["mark"]
+    assert fork_server.current() is None
+    assert not folder.exists()
+
+
+def test_there_is_no_server_for_a_single_worker() -> None:
+    for workers in (None, 1):
+        with fork_server.workers_ahead(workers):
+            assert fork_server.current() is None
+            fork_server.preload(int)
+
+
+def test_the_server_ends_with_its_command() -> None:
+    code = (
+        "import os, signal\n"
+        "from tootsie.datasets import fork_server\n"
+        "with fork_server.workers_ahead(2):\n"
+        "    print(fork_server.current()._process.pid, fork_server.current().address, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    pid, address = result.stdout.split()
+    until = time.monotonic() + 120
+    while Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes():
+        assert time.monotonic() < until, "the server still runs"
+        subprocess.run([sys.executable, "-S", "-c", ""], check=True)
+    assert not Path(address).parent.exists()
+
+
+def test_without_a_server_a_worker_starts_from_nothing(tmp_path: Path) -> None:
+    server = fork_server.ForkServer(subprocess.Popen(["true"], stdin=subprocess.PIPE), str(tmp_path / "none"))
+    # Without the runner's addresses in its environment, Beam's worker says what it misses: it has been started.
+    result = subprocess.run(
+        server.command,
+        shell=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TOOTSIE_BEAM_LOG": "INFO"},
+    )
+    server._process.communicate()
+    assert result.returncode == 1
+    assert "CONTROL_API_SERVICE_DESCRIPTOR" in result.stderr
