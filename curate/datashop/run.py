@@ -14,6 +14,7 @@ from typing import Any
 
 from tootsie.curate import corpus_build
 from tootsie.curate.datashop.spec import DatashopSpec, ModelSpec, Protocol
+from tootsie.curate.decontamination.evaluation_sets import read_evaluation_sets
 from tootsie.curate.document_inputs import InputCorpus
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
@@ -118,7 +119,9 @@ class Run:
         if stage is Stage.REPHRASE and self.spec.rephrase.protocol is Protocol.TWO_STEP:
             content["check"] = self.spec.content("check")  # decides whether another question is tried
         if stage is Stage.DECONTAMINATE and self.spec.evaluations:
-            content["evaluations"] = storage.sha256(self.spec.evaluations)
+            sets, common = read_evaluation_sets(self.spec.evaluations)
+            content["evaluations"] = {one.name: one.sha256 for one in sets}
+            content["common"] = [storage.sha256(url) for url in common]
         return fingerprint(content)
 
     def finished(self, stage: Stage) -> dict[str, Any] | None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tootsie.curate.datashop import pipeline
+from tootsie.curate.datashop import asking, pipeline
 from tootsie.curate.datashop.asking import result_of
 from tootsie.curate.datashop.run import Run, Stage
 from tootsie.curate.datashop.spec import read_spec
-from tootsie.datasets import beam_runner
+from tootsie.datasets import beam_runner, storage
 from tootsie.datasets.errors import ArtefactError, UserError
 from tootsie.datasets.manifest import read_documents
 
@@ -294,3 +294,79 @@ def test_a_dataset_without_a_document_is_an_error(
         UserError, match="none of the 12 rows has an item that holds: check: length of the answer 12"
     ):
         pipeline.do(make(spec, tmp_path / "out"))
+
+
+KNOWN = (
+    "Which of the many moons that circle the outer planets is known to hold more water than all of the seas"
+)
+
+
+def test_what_is_made_of_a_leak_and_what_is_one_goes(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, wanted = planted(60)
+    first, second = sorted(wanted)[:2]
+    texts = {row["id"]: row["text"] for row in map(json.loads, Path(path).read_text().splitlines())}
+    items = [
+        {"id": "source", "question": " ".join(texts[first].split()[:30])},
+        {"id": "memory", "question": f"{KNOWN}?"},
+    ]
+    (tmp_path / "quiz.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    sets = {"sets": {"quiz": {"files": ["quiz.jsonl"], "question": ["question"], "id": "id"}}}
+    (tmp_path / "evaluations.yaml").write_text(json.dumps(sets))
+    right_answer = oracle.answer
+
+    def answer(body: dict[str, Any]) -> Any:  # of a model that knows the quiz by heart
+        found = right_answer(body)
+        if "items" in found and texts[second][:200] in json.dumps(body):
+            found["items"][0]["question"] = f"{KNOWN}?"
+        return found
+
+    oracle.answer = answer
+    spec = write_spec(
+        path,
+        oracle.url,
+        annotate={"sample": 60},
+        filter={"keep": len(wanted) / 60},
+        evaluations="evaluations.yaml",
+    )
+    run = make(spec, tmp_path / "out")
+    pipeline.do(run)
+    books = run.books(Stage.DECONTAMINATE)
+    assert books["dataset"]["accounting"][0]["dropped"] == {"contaminated": 1, "made from contaminated": 1}
+    made = list(read_documents(str(tmp_path / "out/decontaminate")))
+    assert not [row for row in made if row.metadata["derived_from"] in (["web/" + first], ["web/" + second])]
+    assert len(made) == run.books(Stage.CHECK)["accounting"]["written"] - 2
+    rejects = [
+        str(line)
+        for file in (tmp_path / "out/decontaminate/rejects").iterdir()
+        for line in storage.read_lines(str(file))
+    ]
+    assert len(rejects) == 2
+    assert sum("memory" in line for line in rejects) == 1  # the id of what was found
+    card = (tmp_path / "out/README.md").read_text()
+    assert "| decontaminate | documents dropped: contaminated | 1 |" in card
+    assert run.finished(Stage.DECONTAMINATE) is not None
+    with (tmp_path / "quiz.jsonl").open("a") as stream:
+        stream.write(
+            json.dumps({"id": "more", "question": "What else is there to be known of it all?"}) + "\n"
+        )
+    assert run.finished(Stage.DECONTAMINATE) is None
+
+
+def test_two_workers_end_the_same_rows_as_one(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "LOT_ROWS", 5)
+    path, _ = planted(20)
+    spec = write_spec(path, oracle.url, annotate={"sample": 20})
+    run = make(spec, tmp_path / "one")
+    pipeline.do(run, [Stage.DESCRIBE, Stage.ANNOTATE])
+    arguments = ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
+    options = beam_runner.pipeline_options(arguments)
+    pipeline.do(
+        pipeline.make_run(read_spec(spec), str(tmp_path / "two"), options), [Stage.DESCRIBE, Stage.ANNOTATE]
+    )
+    assert rows(tmp_path / "one", "annotate") == rows(tmp_path / "two", "annotate")
+    assert len(rows(tmp_path / "two", "annotate")) == 20
+    assert len(list((tmp_path / "two" / "annotate").glob("rows-*"))) == 4
