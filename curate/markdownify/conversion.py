@@ -197,6 +197,7 @@ def _options(profile: str | Profile, options: frozenset[tuple[str, Any]]) -> Opt
 def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tuple[str | None, str | None]:
     """Parse and walk the page; return what ``<title>`` and ``<html lang>`` say."""
     html = cut_mathml(decoded.text)
+    serializer.original = html
     page = decoded.data if html is decoded.text else html.encode()
     if nesting.is_deep(page, limits.max_depth):
         html, dropped = nesting.flatten(html, limits.max_depth, unwrap=True)

@@ -358,7 +358,8 @@ def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, in
             skipped.clear()
         while stack and name in _CLOSES.get(stack[-1], ()):
             close()
-        if len(stack) >= max_depth or (name in _FORMATTING and formatting >= MAX_REOPENED):
+        # A paragraph may lie one deeper: where it begins shows what goes on behind an element that is left out.
+        if len(stack) >= max_depth + (name == "p") or (name in _FORMATTING and formatting >= MAX_REOPENED):
             skipped[name] = skipped.get(name, 0) + 1
             dropped += 1
             continue

@@ -46,13 +46,13 @@ def skip(serializer: Serializer, node: Node) -> Any:
 def end_of_own(serializer: Serializer, node: Node) -> Node | None:
     """Return where the page goes on in an element that is not closed, ``None`` where it is, or where nothing shows that."""
     tag = node.tag
-    if node.next is not None or tag not in _NEED_END or not _lacks_ends(serializer, tag):
+    if node.next is not None or tag not in _NEED_END:
         return None
     inner = node
     while inner is not None:
         following = _behind_own(inner, strict=inner is not node)
-        if following is not None:
-            return following
+        if following is not None:  # seldom so: only then is the page looked through
+            return following if _lacks_ends(serializer, tag) else None
         last = inner.last_child
         while last is not None and not last.is_element_node:
             last = last.prev
@@ -64,7 +64,7 @@ def _lacks_ends(serializer: Serializer, tag: str) -> bool:
     """Return whether a page has more start tags of a name than end tags; counted once."""
     known = serializer.lacking_ends.get(tag)
     if known is None:
-        source = serializer.source
+        source = serializer.original
         starts = source.count(f"<{tag}") + source.count(f"<{tag.upper()}")
         ends = source.count(f"</{tag}") + source.count(f"</{tag.upper()}")
         known = serializer.lacking_ends[tag] = starts > ends

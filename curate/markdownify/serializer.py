@@ -42,7 +42,9 @@ class Serializer(Writer):
         self.page_tables: Any = None
         """What :mod:`.tables` found out about the tables of the page, once there is one."""
         self.source = ""
-        """The page."""
+        """The page, as it was parsed."""
+        self.original = ""
+        """The page before :mod:`.nesting` rewrote it with an end tag for each element."""
         self.root: Node = None
         self.run_in: tuple[Flow, int] | None = None
         """A label that the next paragraph continues: its flow, and how many parts that had then."""
