@@ -158,17 +158,21 @@ class FakeSampler:
     def __init__(self, plan: FakePlan) -> None:
         self.plan = plan
 
-    def batch(self, step: int) -> FakeBatch:
+    def batch(self, step: int, own: slice | None = None) -> FakeBatch:
         first, end = self.plan.rows_of_step(step)
         rows = np.arange(first, end)[:, None]
         dataset = (rows[:, 0] % 2).astype(np.int32)
         tokens = ((rows * 7 + np.arange(self.plan.sequence_length) * (1 + dataset[:, None])) % 60).astype(
             np.int32
         )
+        tokens, dataset = tokens[own or slice(None)], dataset[own or slice(None)]
         return FakeBatch(tokens, np.ones_like(tokens), np.ones(tokens.shape, bool), dataset)
 
-    def batches(self, first: int, end: int) -> Iterator[FakeBatch]:
-        return map(self.batch, range(first, end))
+    def draws(self, step: int) -> FakeBatch:
+        return self.batch(step)
+
+    def batches(self, first: int, end: int, own: slice | None = None) -> Iterator[FakeBatch]:
+        return (self.batch(step, own) for step in range(first, end))
 
     def consumed(self, position: int) -> dict[str, int]:
         return {"even": (position + 1) // 2, "odd": position // 2}

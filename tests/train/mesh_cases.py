@@ -8,7 +8,6 @@ A case is REPLICA.FSDP.TENSOR.ROWS_PER_DEVICE.LOOP.REMAT.TIED (0 rows: all at on
 from __future__ import annotations
 
 import json
-import os
 import sys
 from typing import Any
 
@@ -17,7 +16,6 @@ import numpy as np
 
 from tootsie.train.architecture import Architecture
 from tootsie.train.collectives import Layout
-from tootsie.train.host_watch import HostSettings, join
 from tootsie.train.mesh import MeshShape, make_mesh
 from tootsie.train.model import Execution, LayerLoop, build
 from tootsie.train.optimizer import StepSettings
@@ -71,13 +69,12 @@ def run(case: str) -> dict[str, Any]:
     update, losses = make_update(model, None, split), []
     for step in range(3):
         state, metrics = update(state, batch(step), SETTINGS)
-        if step == 0 and jax.process_count() == 1:  # the first moment is a share of the gradient
+        if step == 0:  # the first moment is a share of the gradient
             gradient = {
                 "/".join(k): np.asarray(v).ravel().tolist()[::7] for k, v in flat(state.opt_state[1].mu)
             }
         losses.append([float(value) for value in metrics[:5]])
-    own = None if mesh is None else own_rows(mesh, 8)
-    return {"gradient": gradient, "metrics": losses, "parts": parts, "rows": own and [own.start, own.stop]}
+    return {"gradient": gradient, "metrics": losses, "parts": parts}
 
 
 def flat(params: Any) -> list[tuple[tuple[str, str], Any]]:
@@ -85,7 +82,4 @@ def flat(params: Any) -> list[tuple[tuple[str, str], Any]]:
 
 
 if __name__ == "__main__":
-    if "JAX_PROCESS_ID" in os.environ:
-        numbers = (int(os.environ[name]) for name in ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID"))
-        join(HostSettings(None, os.environ["JAX_COORDINATOR_ADDRESS"], *numbers))
     print(json.dumps({case: run(case) for case in sys.argv[1:]}))

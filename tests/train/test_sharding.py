@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -126,39 +124,6 @@ def test_heads_that_a_tensor_axis_cannot_share_are_named(tiny: Architecture) -> 
 def test_rows_are_divided_into_the_fewest_equal_parts() -> None:
     assert [microbatches(12, limit) for limit in (None, 12, 5, 4, 1)] == [1, 1, 3, 3, 12]
     assert microbatches(7, 3) == 7
-
-
-def test_two_hosts_read_their_own_rows_and_compute_what_one_does() -> None:
-    case, script = "1.4.1.1.unrolled.none.untied", Path(__file__).with_name("mesh_cases.py")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    hosts = []
-    for index in range(2):
-        environment = {
-            **FOUR_DEVICES,
-            "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
-            "JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{port}",
-            "JAX_NUM_PROCESSES": "2",
-            "JAX_PROCESS_ID": str(index),
-        }
-        command = [sys.executable, str(script), case]
-        hosts.append(
-            subprocess.Popen(
-                command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-            )
-        )
-    ended = [host.communicate() for host in hosts]
-    assert [host.returncode for host in hosts] == [0, 0], [stderr[-2000:] for _, stderr in ended]
-    results = [json.loads(stdout.splitlines()[-1])[case] for stdout, _ in ended]
-    assert [result["rows"] for result in results] == [[0, 4], [4, 8]]
-    assert results[0]["metrics"] == results[1]["metrics"]
-    spec = importlib.util.spec_from_file_location("mesh_cases", script)
-    assert spec is not None
-    assert spec.loader is not None
-    cases = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(cases)
-    np.testing.assert_allclose(results[0]["metrics"], cases.run(ONE)["metrics"], rtol=2e-6)
 
 
 def same_but_for_rounding(one: Any, other: Any) -> bool:
