@@ -117,7 +117,7 @@ lm-eval: .build/lm-eval/.installed  ## Run lm-evaluation-harness over a tiny mod
 .build/lm-eval/.installed: pyproject.toml setup.py
 	@mkdir -p $(@D)
 	@test -x $(@D)/venv/bin/python || $(PYTHON) -m venv $(@D)/venv
-	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[lm-eval]' pytest pytest-timeout jaxtyping beartype
+	$(@D)/venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[lm-eval]' pytest pytest-timeout hypothesis jaxtyping beartype
 	@touch $@
 
 smollm2: .build/smollm2/.installed  ## Import SmolLM2-135M from a GGUF file; compare with transformers, and price English text
