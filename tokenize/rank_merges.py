@@ -9,9 +9,8 @@ Source: tiktoken, ``src/lib.rs``; Hugging Face tokenizers, ``models/bpe/model.rs
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping
-
-import pydantic_core
 
 
 @functools.cache
@@ -50,7 +49,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], pattern: str) -> str:
     alphabet = byte_alphabet()
     table = {value: ord(character) for value, character in alphabet.items()}
     spelt = {token: token.decode("latin-1").translate(table) for token in ranks}
-    return pydantic_core.to_json(
+    return json.dumps(
         {
             "version": "1.0",
             "truncation": None,
@@ -93,5 +92,7 @@ def tokenizer_json(ranks: Mapping[bytes, int], pattern: str) -> str:
                 "vocab": {spelt[token]: rank for token, rank in ranks.items()},
                 "merges": [[spelt[left], spelt[right]] for left, right in merges(ranks)],
             },
-        }
-    ).decode()
+        },
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
