@@ -143,8 +143,9 @@ def main() -> None:
     from tootsie.datasets import beam_worker  # noqa: F401
 
     calls = open(0, "rb", buffering=0)  # noqa: SIM115 - for as long as the process lives
+    sources: list[Any] = [calls, listener]
     while True:
-        ready, _, _ = select.select([calls, listener], [], [])
+        ready, _, _ = select.select(sources, [], [])
         if calls in ready:
             content = _message(calls.read)
             if content is None:

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "train": {
         # ``comparison`` and ``branch`` say when one plan may take the place of another, and where a plan can be left.
         "mixtures": {"plan", "sampler", "order", "learning_rate", "settings", "comparison", "branch"},
-        "tokenize": {"cache", "ledger", "tokenizers"},
+        "tokenize": {"cache", "ledger", "tokenizers", "byte_lengths"},
     },
 }
 # The demo and the report look at every stage's artefacts.

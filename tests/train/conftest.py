@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,10 @@ import jax
 import jaxtyping
 import numpy as np
 import pytest
+
+# Programs here are compiled for one or two small steps: compiling costs more than running. For processes of the tests too.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+jax.config.update("jax_disable_most_optimizations", True)
 
 # Before the modules are imported for the first time: every shape annotation is checked at run time in these tests.
 jaxtyping.install_import_hook(
