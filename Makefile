@@ -44,7 +44,7 @@ bench-datashop: setup-dev  ## What asking costs beside a bare client, and how fa
 	$(RUN) benchmarks/datashop.py
 
 test: setup-dev  ## Run the tests, two files at a time
-	$(RUN) -m pytest -n 2 --dist loadfile
+	$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 markdownify-suite: setup-dev  ## Run the package's tests on this converter; SUITE: the tests folder of a checkout of it
 	PYTHONPATH= MARKDOWNIFY_SUITE=$(SUITE) $(BIN)/python -m pytest -q -s tests/curate/markdownify/test_markdownify_suite.py

@@ -19,6 +19,12 @@ hypothesis.settings.load_profile("untimed")
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that no process is left with one of them when the others have ended."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_are_heeded() -> Iterator[None]:
     """A shell that starts the tests in the background has SIGINT ignored, and every process below inherits that."""

@@ -96,7 +96,6 @@ class Client:
         self._lost_in_a_row = 0
         self._stopping = asyncio.Event()
         self._slots = asyncio.Semaphore(model.concurrency)
-        self._desk = asyncio.Lock()
         self._session: Any = None
         self.counters: Counter[str] = Counter()
         """Requests, retries by reason, tokens, answers from the cache."""
@@ -255,8 +254,8 @@ class Client:
 
         booked = question.tokens()
         content = question.body(self._model, structured)
-        # A slot is free again as soon as the last byte is here. Answers often come in bursts: of these one is looked at in a turn
-        # of the loop, so that the next requests go out in between and not after the whole burst.
+        # A slot is free again as soon as the last byte is here; until the answer is filed nothing is waited for, so that whoever
+        # kills the process loses no answer that has come.
         async with self._slots:
             wait = max(self._requests.delay(1), self._tokens.delay(booked))
             if wait:
@@ -277,9 +276,7 @@ class Client:
             except (aiohttp.ClientError, OSError, ValueError) as error:
                 detail = without_key(f"{type(error).__name__}: {error}", self._headers)
                 raise Hitch("connection", shorten(detail, 300)) from None
-        async with self._desk:
-            await asyncio.sleep(0)
-            return self._read(status, headers, body, booked)
+        return self._read(status, headers, body, booked)
 
     def _read(self, status: int, headers: dict[str, str], body: bytes, booked: int) -> Reply:
         """Return the answer in a response, its tokens booked."""

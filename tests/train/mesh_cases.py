@@ -50,7 +50,8 @@ def rows(step: int) -> Rows:
 def run(case: str) -> dict[str, Any]:
     replica, fsdp, tensor, at_a_time, loop, remat, tied = case.split(".")
     shape = MeshShape(int(replica), int(fsdp), int(tensor))
-    architecture = SMALL.model_copy(update={"tied_embeddings": tied == "tied"})
+    layers = SMALL.layers if loop == "stacked" else 1
+    architecture = SMALL.model_copy(update={"tied_embeddings": tied == "tied", "layers": layers})
     mesh = make_mesh(shape, jax.devices()[: shape.devices]) if shape.devices > 1 else None
     layout = Layout(shape.fsdp, shape.tensor)
     execution = Execution("float32", LayerLoop(loop), remat=Remat(remat), layout=layout)

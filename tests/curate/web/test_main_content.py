@@ -21,7 +21,9 @@ version 2.3.1): each text as its number of words and the hash of these."""
 
 
 def markdown(page: str | bytes, preset: str = "balanced") -> str:
-    (conversion,) = convert_request(Request([page], {"preset": preset, "charset": None})).conversions
+    (conversion,) = convert_request(
+        Request([page], {"preset": preset, "charset": None, "plain": False})
+    ).conversions
     return conversion.markdown
 
 
