@@ -1,12 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -275,49 +269,6 @@ def test_a_shard_damaged_between_two_attempts_is_written_again(corpus: str, tmp_
     path.write_bytes(good[:-8] + b"12345678")
     build_shard(job.tasks[1])
     assert path.read_bytes() == good
-
-
-@pytest.mark.slow
-def test_killed_anywhere_it_continues_and_ends_with_the_same_bytes(
-    tmp_path: Path, make_jsonl: Callable[..., str]
-) -> None:
-    path = make_jsonl(
-        tmp_path / "a.jsonl", [{"id": str(n), "text": f"{n} some words été " * 300} for n in range(1000)]
-    )
-    command = [sys.executable, "-m", "tootsie.tokenize", "build", path]
-    options = ["--shards", "12", "--validation-fraction", "0.1", "--name", "x"]
-    subprocess.run([*command, str(tmp_path / "whole"), *options], check=True, capture_output=True)
-    expected = files(tmp_path / "whole")
-    dice = random.Random(3)
-    out = tmp_path / "killed"
-    kills = 0
-    for attempt in range(5):
-        workers = ["--workers", "2"] if attempt == 1 else []
-        process = subprocess.Popen(
-            [*command, str(out), *options, *workers],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        deadline = time.monotonic() + 60
-        before = len(list(out.rglob("*.receipt.json")))
-        # Wait until it has made some headway, then a moment of chance more.
-        while process.poll() is None and time.monotonic() < deadline:
-            if len(list(out.rglob("*.receipt.json"))) > before + dice.randrange(3):
-                break
-            time.sleep(0.01)
-        if process.poll() is None and attempt < 3:
-            os.kill(process.pid, signal.SIGKILL)
-            kills += 1
-        process.wait()
-        if process.returncode == 0:
-            break
-        if not (out / "train" / "ledger.json").exists():
-            with pytest.raises(UserError):
-                TokenCache.open(str(out / "train"))
-    assert kills
-    subprocess.run([*command, str(out), *options], check=True, capture_output=True)
-    assert files(out) == expected
 
 
 @pytest.mark.slow
