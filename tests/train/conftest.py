@@ -17,9 +17,6 @@ import pytest
 
 # Programs here are compiled for one or two small steps: compiling costs more than running. For processes of the tests too.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-os.environ["XLA_FLAGS"] = " ".join(
-    (os.environ.get("XLA_FLAGS", ""), "--xla_cpu_use_fusion_emitters=false")
-).strip()
 jax.config.update("jax_disable_most_optimizations", True)
 
 # Before the modules are imported for the first time: every shape annotation is checked at run time in these tests.

@@ -26,7 +26,7 @@ from tootsie.train.step import make_init, microbatches
 
 FOUR_DEVICES = {
     **os.environ,
-    "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4",
+    "XLA_FLAGS": "--xla_force_host_platform_device_count=4 --xla_cpu_use_fusion_emitters=false",
     "JAX_PLATFORMS": "cpu",
 }
 ONE = "1.1.1.0.unrolled.none.untied"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import jax
@@ -13,8 +12,6 @@ import pytest
 def optimised(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Take back, for this test and its processes, what the trainer's other tests set."""
     monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS")
-    flags = os.environ["XLA_FLAGS"].replace("--xla_cpu_use_fusion_emitters=false", "").strip()
-    monkeypatch.setenv("XLA_FLAGS", flags)
     jax.config.update("jax_disable_most_optimizations", False)
     yield
     jax.config.update("jax_disable_most_optimizations", True)
