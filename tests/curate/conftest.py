@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -166,5 +167,25 @@ def curate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., 
         code = run_command(typer.main.get_command(app), [corpus, *inputs, str(folder), *options])
         printed = capsys.readouterr()
         return Result(code, folder, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def stopped_after(curate: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """``stopped_after(module, "step", "dedup", input, …, out="name")`` runs the command until that step has ended."""
+
+    def run(module: ModuleType | type, name: str, *command: object, out: str) -> Result:
+        step = getattr(module, name)
+
+        def stop_after(*arguments: object, **options: object) -> None:
+            step(*arguments, **options)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, stop_after)
+            stopped = curate(*command, out=out)
+        assert stopped.code not in (0, 2)
+        return stopped
 
     return run

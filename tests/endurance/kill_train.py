@@ -73,54 +73,20 @@ def write_data(folder: Path, steps: int) -> None:
     """Write two token caches, a held-out one, and the plan."""
     import typer.main
 
-    from tootsie.datasets.accounting import Accounting
     from tootsie.datasets.command_line import run_command
     from tootsie.mixtures import command
-    from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
-    from tootsie.tokenize.shard_writer import shard_path, write_shard
-    from tootsie.tokenize.tokenizers import load_tokenizer
+    from tootsie.tokenize.build import BuildSettings, build_caches
 
     rng = random.Random(0)
-    words = [
-        "the",
-        "quick",
-        "brown",
-        "fox",
-        "jumps",
-        "over",
-        "a",
-        "lazy",
-        "dog",
-        "and",
-        "then",
-        "it",
-        "sleeps",
-    ]
+    words = ["the", "owl", "sees", "a", "mouse", "and", "waits", "until", "it", "sleeps"]
     prose = [" ".join(rng.choices(words, k=60)) for _ in range(60)]
     texts = {"prose": prose[:50], "held-out": prose[50:]}
     texts["code"] = [f"def f{n}(x):\n    return x + {n}\n" * 5 for n in range(40)]
-    tokenizer = load_tokenizer("tootsie-16k")
     for name, documents in texts.items():
-        with write_shard(str(folder / name), shard_path(0, 1), tokenizer.identity) as shard:
-            for number, text in enumerate(documents):
-                ids = tokenizer.encode_document(text)
-                shard.writer.append(f"{name}-{number}", ids, len(text.encode()), None)
-        entry = shard.entry
-        assert entry is not None
-        ledger = Ledger(
-            name=name,
-            tokenizer=tokenizer.identity,
-            engine=EngineInfo(name="kill_train", version="0"),
-            sources=(),
-            settings={},
-            code_version="kill_train",
-            shards=(entry,),
-            documents=entry.documents,
-            tokens=entry.tokens,
-            bytes=entry.bytes,
-            accounting=Accounting(read=len(documents), written=len(documents)),
-        )
-        save_ledger(str(folder / name), ledger)
+        path = folder / f"{name}.jsonl"
+        rows = ({"id": f"{name}-{number}", "text": text} for number, text in enumerate(documents))
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        build_caches([str(path)], str(folder / name), BuildSettings(name=name, shards=1))
     (folder / "spec.yaml").write_text(SPEC.replace("HALF", str(steps // 2)))
     arguments = ["compile", str(folder / "spec.yaml"), "-o", str(folder / "plan.json")]
     assert run_command(typer.main.get_command(command.app), arguments, name="tootsie mix") == 0

@@ -14,9 +14,11 @@ from tootsie.datasets import manifest, storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.document import Document
 from tootsie.tokenize import derived_files
+from tootsie.tokenize.byte_pair import BytePairTokenizer
 from tootsie.tokenize.identity import TokenizerIdentity
 from tootsie.tokenize.ledger import EngineInfo, Ledger, save_ledger
 from tootsie.tokenize.shard_writer import shard_path, write_shard
+from tootsie.tokenize.tokenizers import load_tokenizer
 from tootsie.tokenize.verification import histogram
 
 
@@ -26,6 +28,16 @@ def derived_files_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iter
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(derived_files.FOLDER_VARIABLE, str(tmp_path_factory.mktemp("derived")))
         yield
+
+
+@pytest.fixture(scope="session")
+def llama3() -> BytePairTokenizer:
+    """Llama 3's tokenizer, for tests of the fast engine; they skip where either package is missing."""
+    pytest.importorskip("llama_models", exc_type=ImportError)
+    pytest.importorskip("gigatoken")
+    loaded = load_tokenizer("llama3")
+    assert isinstance(loaded, BytePairTokenizer)
+    return loaded
 
 
 Row = tuple[str, Sequence[int], int, Sequence[tuple[int, int]] | None]

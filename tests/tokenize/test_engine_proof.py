@@ -12,18 +12,8 @@ from tootsie.tokenize.byte_pair import BytePairTokenizer
 from tootsie.tokenize.character_classes import Ranges
 from tootsie.tokenize.engines import EngineChoice, load_with_engine
 from tootsie.tokenize.fast_engine import GigatokenTokenizer, installed_version
-from tootsie.tokenize.tokenizers import load_tokenizer
 
 FOUND: Ranges = ((0x88F, 0x88F), (0x323B0, 0x33479))
-
-
-@pytest.fixture
-def llama3() -> BytePairTokenizer:
-    pytest.importorskip("llama_models", exc_type=ImportError)
-    pytest.importorskip("gigatoken")
-    loaded = load_tokenizer("llama3")
-    assert isinstance(loaded, BytePairTokenizer)
-    return loaded
 
 
 @pytest.fixture

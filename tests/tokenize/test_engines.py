@@ -31,15 +31,6 @@ def records(*texts: str) -> list[tuple[str, TextRecord]]:
 
 
 @pytest.fixture
-def llama3() -> BytePairTokenizer:
-    pytest.importorskip("llama_models", exc_type=ImportError)
-    pytest.importorskip("gigatoken")
-    loaded = load_tokenizer("llama3")
-    assert isinstance(loaded, BytePairTokenizer)
-    return loaded
-
-
-@pytest.fixture
 def mistaken(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that loses the last id of texts with a 7 in them, golden texts aside."""
     original = GigatokenTokenizer._encode

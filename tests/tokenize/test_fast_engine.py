@@ -39,12 +39,8 @@ PIECES = st.lists(
 
 
 @pytest.fixture(scope="module")
-def reference() -> BytePairTokenizer:
-    pytest.importorskip("llama_models", exc_type=ImportError)
-    pytest.importorskip("gigatoken")
-    loaded = load_tokenizer("llama3")
-    assert isinstance(loaded, BytePairTokenizer)
-    return loaded
+def reference(llama3: BytePairTokenizer) -> BytePairTokenizer:
+    return llama3
 
 
 @pytest.fixture(scope="module")

@@ -170,7 +170,7 @@ def test_the_same_bytes_whatever_the_workers(curate, planted, write, evaluations
 
 
 def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(
-    curate, planted, write, evaluations, monkeypatch
+    curate, stopped_after, planted, write, evaluations
 ) -> None:
     items = planted.problems(40)
     paths = [
@@ -190,16 +190,7 @@ def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(
         (cleaning_run, "write_card"),
         (cleaning_run, "write_manifest"),
     ):
-        step = getattr(module, name)
-
-        def stop_after(*arguments: object, step=step, **options: object) -> None:
-            step(*arguments, **options)
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as patch:
-            patch.setattr(module, name, stop_after)
-            stopped = curate(*command, out="stopped")
-        assert stopped.code not in (0, 2)
+        stopped = stopped_after(module, name, *command, out="stopped")
         assert not (stopped.folder / "decontamination.json").exists()
     again = curate(*command, out="stopped")
     assert again.code == 0

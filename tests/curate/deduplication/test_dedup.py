@@ -194,7 +194,7 @@ def test_clusters_name_what_no_split_may_divide(curate, write) -> None:
     assert "duplicate_cluster" not in documents["c"]["metadata"]
 
 
-def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(curate, planted, write, monkeypatch) -> None:
+def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(curate, stopped_after, planted, write) -> None:
     folder = write("in", [one.record() for one in planted.planted_corpus(2, seed=4)], files=3)
     whole = curate("dedup", folder / "*.jsonl", out="whole")
     assert whole.code == 0
@@ -205,16 +205,7 @@ def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(curate, planted, write
         (cleaning_run, "run_tasks"),
         (cleaning_run, "write_card"),
     ):
-        step = getattr(module, name)
-
-        def stop_after(*arguments: object, step=step, **options: object) -> None:
-            step(*arguments, **options)
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as patch:
-            patch.setattr(module, name, stop_after)
-            stopped = curate("dedup", folder / "*.jsonl", out="stopped")
-        assert stopped.code not in (0, 2)
+        stopped = stopped_after(module, name, "dedup", folder / "*.jsonl", out="stopped")
         assert not (stopped.folder / "deduplication.json").exists()
     again = curate("dedup", folder / "*.jsonl", out="stopped")
     assert again.code == 0
