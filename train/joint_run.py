@@ -66,7 +66,7 @@ def identity_of(run: RunFile, inputs: Inputs, limit: int | None) -> dict[str, An
     held_out = {}
     for data in inputs.held_out:
         digest = xxhash.xxh3_128()
-        for array in (data.inputs, data.targets, data.segment_ids):
+        for array in (data.inputs, data.targets, data.segment_ids, data.scored):
             digest.update(array.tobytes())
         held_out[data.name] = digest.hexdigest()
     evaluation = {name: value for name, value in settings["evaluation"].items() if name != "sets"}

@@ -20,6 +20,7 @@ from tootsie.datasets.errors import SpecError
 from tootsie.train import checkpoint
 from tootsie.train.export import read_export
 from tootsie.train.host_watch import HostSettings, join
+from tootsie.train.joint_run import identity_of
 from tootsie.train.metrics import read_lines
 
 SCRIPT = Path(__file__).with_name("mesh_run.py")
@@ -115,6 +116,19 @@ def test_a_process_that_differs_from_the_first_is_named(tmp_path: Path) -> None:
             in stderr
         )
     assert not list((tmp_path / "out").glob("*"))
+
+
+def test_held_out_rows_of_which_other_tokens_are_priced_are_others(
+    inputs: Any, run_file: Callable[..., Any], tmp_path: Path
+) -> None:
+    run, (data, *_) = run_file(tmp_path), inputs.held_out
+    changed = data._replace(scored=data.scored & (np.arange(data.scored.shape[1]) > 0))
+    one, other = (
+        identity_of(run, inputs._replace(held_out=[held_out]), None) for held_out in (data, changed)
+    )
+    assert one != other
+    assert one["evaluation"].pop("sets").keys() == other["evaluation"].pop("sets").keys()
+    assert one == other
 
 
 @pytest.mark.parametrize(
