@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from tootsie.tokenize.exchange.token_file import Format
 
 FORMATS = (
-    "megatron (.bin and .idx), parquet (lists input_ids; also datasets' .arrow), olmo (.npy and .csv.gz)."
+    "megatron (.bin and .idx), parquet (lists input_ids; also datasets' .arrow), olmo (.npy and .csv.gz), "
+    "levanter (folder of a cache)."
 )
 FormatName = Annotated[str, typer.Argument(metavar="FORMAT", help=FORMATS)]
 
@@ -94,7 +95,7 @@ def export_command(
         bool, typer.Option("--drop-loss", help="Leave loss spans out where the format has no place for them.")
     ] = False,
 ) -> None:
-    """Write a cache as files of another trainer's, one for each shard, with export.json."""
+    """Write a cache as files of another trainer's, with export.json."""
     from tootsie.datasets.sole_writer import sole_writer
     from tootsie.tokenize.cache import TokenCache
     from tootsie.tokenize.exchange.exporting import export_tokens

@@ -21,7 +21,7 @@ class ExportedFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
-    """Its name; it lies beside the record."""
+    """Relative to the record."""
     size: int
     """Bytes."""
     sha256: str
@@ -52,17 +52,17 @@ def write_export(folder: str, record: ExportRecord) -> None:
     storage.write_bytes(storage.join(folder, RECORD_NAME), readable_json(record.model_dump(mode="json")))
 
 
-def check_export(sums: Mapping[str, str], identity: TokenizerIdentity) -> None:
+def check_export(files: Mapping[str, Mapping[str, str]], identity: TokenizerIdentity) -> None:
     """Compare files with the records beside them.
 
     Args:
-      sums: URL to SHA-256.
+      files: by the folder that a record would lie in, URL of a file to its SHA-256.
       identity: the tokenizer that they are to be imported with.
 
     Raises:
       ArtefactError: a record is damaged, a file is not the one that was exported, or it was made by another tokenizer.
     """
-    for folder in dict.fromkeys(_folder(url) for url in sums):
+    for folder, sums in files.items():
         place = storage.join(folder, RECORD_NAME) if folder else RECORD_NAME
         if not storage.exists(place):
             continue
@@ -76,7 +76,9 @@ def check_export(sums: Mapping[str, str], identity: TokenizerIdentity) -> None:
                 remedy="Export again, or move the files elsewhere",
             ) from None
         listed = {file.path: file.sha256 for file in record.files}
-        inside = {url.rsplit("/", 1)[-1]: digest for url, digest in sums.items() if _folder(url) == folder}
+        inside = {
+            url.removeprefix(folder).lstrip("/") if folder else url: digest for url, digest in sums.items()
+        }
         for name, digest in inside.items():
             if listed.get(name, digest) != digest:
                 raise ArtefactError(
@@ -88,7 +90,3 @@ def check_export(sums: Mapping[str, str], identity: TokenizerIdentity) -> None:
                 )
         if inside.keys() & listed.keys():
             require_same(identity, record.tokenizer, place)
-
-
-def _folder(url: str) -> str:
-    return url.rsplit("/", 1)[0] if "/" in url else ""

@@ -1,4 +1,7 @@
-"""Token cache → files of Megatron's, OLMo's or Parquet: one for each shard; a record with checksums comes last."""
+"""Token cache → files of Megatron's, OLMo's or Parquet, one for each shard, or a cache of Levanter's.
+
+A record with checksums comes last.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,16 @@ from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.exchange.columns import ParquetWriter
 from tootsie.tokenize.exchange.export_record import RECORD_NAME, ExportedFile, ExportRecord, write_export
+from tootsie.tokenize.exchange.levanter import LEAVES, LevanterWriter
+from tootsie.tokenize.exchange.levanter import LEDGER as LEVANTER_LEDGER
 from tootsie.tokenize.exchange.megatron import MegatronWriter
 from tootsie.tokenize.exchange.olmo import OlmoWriter
 from tootsie.tokenize.exchange.token_file import Format
 
 PART_TOKENS = 2**20
 """Tokens of whole documents that are taken at a time, about; a longer document is taken alone."""
+WITH_LOSS = (Format.PARQUET, Format.LEVANTER)
+"""Formats that have a place for loss masks."""
 
 
 @dataclass(frozen=True)
@@ -62,31 +69,61 @@ def export_tokens(
             "only OLMo's ids have a width to choose", field="--dtype", value=dtype, remedy="Leave it out"
         )
     loss = _has_loss(cache)
-    if loss and form is not Format.PARQUET and not drop_loss:
+    if loss and form not in WITH_LOSS and not drop_loss:
         raise SpecError(
             f"the cache has loss spans, for which {form.value} has no place",
             file=cache.url,
             field="--drop-loss",
-            remedy="Export to parquet, or let them go: --drop-loss",
+            remedy=f"Export to {' or '.join(WITH_LOSS)}, or let them go: --drop-loss",
         )
     output = output.rstrip("/")
     _refuse_other(output, cache, form)
-    vocabulary = ledger.tokenizer.vocabulary_size
+    write = _write_store if form is Format.LEVANTER else _write_files
+    files, stored = write(cache, output, form, dtype, loss and not drop_loss, progress)
+    record = ExportRecord(
+        format=form,
+        cache=ledger.name,
+        ledger_sha256=cache.ledger_sha256,
+        tokenizer=ledger.tokenizer,
+        dtype=stored,
+        documents=ledger.documents,
+        tokens=ledger.tokens,
+        files=tuple(
+            ExportedFile(
+                path=url.removeprefix(output + "/"), size=storage.size(url), sha256=storage.sha256(url)
+            )
+            for url in files
+        ),
+    )
+    write_export(output, record)
+    return record
+
+
+def _write_files(
+    cache: TokenCache,
+    output: str,
+    form: Format,
+    dtype: str | None,
+    loss: bool,
+    progress: Callable[[int], None] | None,
+) -> tuple[list[str], str]:
+    """Write a file (or pair) for each shard; return them, and the width of the ids."""
     files: list[str] = []
-    stored = ""
+    ledger, stored = cache.ledger, ""
+    vocabulary = ledger.tokenizer.vocabulary_size
     for number, entry in enumerate(ledger.shards):
         if not entry.documents:
             continue  # other trainers map their files, and an empty file cannot be mapped
         stem = entry.path.rsplit("/", 1)[-1].removesuffix(".arrow")
         prefix = storage.join(output, f"{stem}" if form is not Format.MEGATRON else f"{stem}_text_document")
-        parts = _parts(cache, number, loss and not drop_loss)
+        parts = _parts(cache, number, loss)
         if form is Format.MEGATRON:
             megatron = MegatronWriter(prefix, vocabulary)
             megatron.write((part.ids, part.offsets) for part in parts)
             files += megatron.files
             stored = megatron.dtype.name
         elif form is Format.PARQUET:
-            parquet = ParquetWriter(prefix + ".parquet", vocabulary, loss=loss and not drop_loss)
+            parquet = ParquetWriter(prefix + ".parquet", vocabulary, loss=loss)
             parquet.write((part.names, part.ids, part.offsets, part.mask) for part in parts)
             files += parquet.files
             stored = "int32"
@@ -97,21 +134,29 @@ def export_tokens(
             stored = olmo.dtype.name
         if progress is not None:
             progress(number + 1)
-    record = ExportRecord(
-        format=form,
-        cache=ledger.name,
-        ledger_sha256=cache.ledger_sha256,
-        tokenizer=ledger.tokenizer,
-        dtype=stored,
-        documents=ledger.documents,
-        tokens=ledger.tokens,
-        files=tuple(
-            ExportedFile(path=url.rsplit("/", 1)[-1], size=storage.size(url), sha256=storage.sha256(url))
-            for url in files
-        ),
-    )
-    write_export(output, record)
-    return record
+    return files, stored
+
+
+def _write_store(
+    cache: TokenCache,
+    output: str,
+    form: Format,
+    dtype: str | None,
+    loss: bool,
+    progress: Callable[[int], None] | None,
+) -> tuple[list[str], str]:
+    """Write all shards as one cache of Levanter's; return its files, and the width of the ids."""
+
+    def batches() -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        for number in range(len(cache.ledger.shards)):
+            for part in _parts(cache, number, loss):
+                yield part.ids, part.offsets, part.mask
+            if progress is not None:
+                progress(number + 1)
+
+    writer = LevanterWriter(output, cache.ledger.tokenizer, loss=loss)
+    writer.write(batches())
+    return list(writer.files), "int32"
 
 
 def _has_loss(cache: TokenCache) -> bool:
@@ -154,12 +199,15 @@ def _mask(batch) -> np.ndarray:  # type: ignore[no-untyped-def]
 
 def _refuse_other(output: str, cache: TokenCache, form: Format) -> None:
     """Refuse a folder that holds something else than an earlier attempt at the same."""
-    present = storage.list_files(output)
-    if not present:
+    if not storage.exists(output):
         return
+    filesystem, path = storage.url_to_fs(output)
+    present = sorted(name.rstrip("/").rsplit("/", 1)[-1] for name in filesystem.ls(path, detail=False))
     url = storage.join(output, RECORD_NAME)
     stems = tuple(entry.path.rsplit("/", 1)[-1].removesuffix(".arrow") for entry in cache.ledger.shards)
-    others = [name for name in present if name != RECORD_NAME and not name.startswith(stems)]
+    if form is Format.LEVANTER:
+        stems = (*LEAVES, LEVANTER_LEDGER)
+    others = [name for name in present if not name.startswith((*stems, RECORD_NAME))]
     if others:
         raise SpecError(
             "the folder is not empty", file=output, value=others[0], remedy="Choose another folder"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.chat.encoding import spans_of
 from tootsie.tokenize.exchange.columns import find_columns
 from tootsie.tokenize.exchange.export_record import check_export
+from tootsie.tokenize.exchange.levanter import find_levanter
 from tootsie.tokenize.exchange.megatron import find_megatron
 from tootsie.tokenize.exchange.olmo import find_olmo
 from tootsie.tokenize.exchange.survey import Vocabulary, check_ends, survey
@@ -93,6 +94,8 @@ def find_files(inputs: Sequence[str], form: Format, dtype: str, split_at: int | 
         return find_megatron(inputs)
     if form is Format.PARQUET:
         return find_columns(inputs)
+    if form is Format.LEVANTER:
+        return find_levanter(inputs)
     return find_olmo(inputs, dtype, split_at)
 
 
@@ -113,7 +116,7 @@ def plan_import(inputs: Sequence[str], output: str, settings: ImportSettings) ->
     files = find_files(inputs, settings.format, dtype, split_at)
     states = [storage.state(file.url) for file in files]
     sums = {name: storage.sha256(name) for file in files for name in file.files}
-    check_export(sums, identity)
+    check_export(_by_folder(files, sums), identity)
     found = survey(files, Vocabulary(tokenizer))
     if not sum(found.tokens):
         raise InputError("the input holds no token", file=", ".join(inputs)[:200], remedy="Check the input")
@@ -175,6 +178,16 @@ def plan_import(inputs: Sequence[str], output: str, settings: ImportSettings) ->
     job = Job(output, key, tasks)
     refuse_other_build(job)
     return job
+
+
+def _by_folder(files: Sequence[TokenFile], sums: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the checksums of files by the folder that a record of an export would lie in."""
+    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for file in files:
+        for name in file.files:
+            beside = name.rsplit("/", 1)[0] if "/" in name else ""
+            found[beside if file.folder is None else file.folder][name] = sums[name]
+    return found
 
 
 def import_tokens(

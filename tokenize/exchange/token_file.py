@@ -19,9 +19,11 @@ class Format(StrEnum):
     MEGATRON = "megatron"
     """``.bin`` and ``.idx`` of Megatron-LM."""
     PARQUET = "parquet"
-    """A column of lists ``input_ids``: Parquet, Hugging Face's datasets (also their ``.arrow``), Levanter."""
+    """A column of lists ``input_ids``: Parquet, Hugging Face's datasets (also their ``.arrow``), Levanter's prebuilt data."""
     OLMO = "olmo"
     """``.npy`` of OLMo and dolma (ids without a header) with ``.csv.gz`` beside it."""
+    LEVANTER = "levanter"
+    """A cache of Levanter's: ``shard_ledger.json`` and arrays of zarr 3."""
 
 
 class TokenDocument(NamedTuple):
@@ -42,6 +44,8 @@ class TokenFile(abc.ABC):
     """The file that holds the ids."""
     files: tuple[str, ...]
     """All files that it consists of."""
+    folder: str | None = None
+    """Where a record of an export would lie, if not beside the files."""
     has_loss: bool = False
     """Whether its documents have loss masks."""
 
