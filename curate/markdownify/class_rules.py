@@ -21,6 +21,10 @@ class ClassRules(dict[str, Callable[..., Any]]):
 
     def of(self, names: str) -> list[Callable[..., Any]]:
         """Return the rules of a value of ``class``."""
+        known = self.met.get(names)
+        return self._find(names) if known is None else known
+
+    def _find(self, names: str) -> list[Callable[..., Any]]:
         rules = [self[name] for name in names.split() if name in self]
         if len(names) < _MAX_REMEMBERED:
             if len(self.met) >= _MAX_REMEMBERED:

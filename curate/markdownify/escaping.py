@@ -123,9 +123,9 @@ def escape_html(text: str) -> str:
 
 def destination(url: str) -> str:
     """Write ``url`` as a CommonMark link destination."""
-    url = url.strip(SPACES)
     if url and _NOT_IN_URL.search(url) is None:
         return url
+    url = url.strip(SPACES)
     url = re.sub(r"[\n\r\t]", "", url)
     if not url:
         return "<>"

@@ -63,6 +63,8 @@ def dollars_of(dollars: Dollars, html: str, page: bytes) -> Dollars:
     """
     if dollars is not Dollars.AUTO:
         return dollars
+    if "$" not in html and "\\" not in html:
+        return Dollars.NONE
     lower = page.lower()  # many times as fast as to search for any case
     if not any(name in lower for name in _TYPESETTERS) or _TYPESETTER.search(html) is None:
         return Dollars.NONE

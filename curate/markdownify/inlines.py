@@ -16,7 +16,7 @@ from tootsie.curate.markdownify.escaping import (
 from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.footnotes import is_back_link
 from tootsie.curate.markdownify.options import Images, Links, References
-from tootsie.curate.markdownify.plain_content import plain_content
+from tootsie.curate.markdownify.plain_content import is_autolink, plain_content, plain_link
 from tootsie.curate.markdownify.resumption import skip
 from tootsie.curate.markdownify.serializer import HTML_SPACE, SKIP, Handler, Leave, Node, Serializer, text_of
 
@@ -31,7 +31,6 @@ _PLAIN = frozenset(("span", "em", "strong", "a", "i", "b", "var"))
 """Elements in code of which nothing but their text counts."""
 _LINKS_AS_TEXT, _KEEPS_REFERENCES = Links.TEXT, References.KEEP  # looked up once: that is slow in Python 3.11
 _DEFINES = re.compile(r"(?<!\\)\]:")
-_AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]*\Z")
 
 
 def is_hidden(attributes: dict[str, Any]) -> bool:
@@ -95,6 +94,11 @@ def _emphasis(kind: str) -> Handler:
     return handler
 
 
+EMPHASIS: dict[Handler, str] = {_emphasis(kind): kind for kind in EDGES}
+"""The kind by what handles its elements."""
+_em, _strong, _del = EMPHASIS
+
+
 def _script(which: str) -> Handler:
     """Sub- and superscripts: an HTML tag by default, since Markdown has none."""
 
@@ -142,9 +146,9 @@ def link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if ":" in href and not href.startswith(_SAFE) and UNSAFE_SCHEME.match(href):
         return None
     title = attributes.get("title")
-    plain = plain_content(serializer, node, "a")
+    plain = plain_link(serializer, node, href, title)
     if plain is not None:
-        serializer.marked(_link(serializer, plain, href, title, _target(href, title)))
+        serializer.marked(plain)
         serializer.space = False
         return SKIP
     target = ""
@@ -173,11 +177,8 @@ def _target(href: str, title: str | None) -> str:
 
 def _link(serializer: Serializer, inner: str, href: str, title: str | None, target: str) -> str:
     """Return a link, ``inner`` and ``target`` being Markdown already."""
-    parts = serializer.parts
-    if parts and parts[-1][-1:] == "!":
-        parts[-1] = parts[-1][:-1] + "\\!"
     serializer.counters["links"] += 1
-    if not title and inner[0] == href[:1] and inner.replace("\\", "") == href and _AUTOLINK.match(href):
+    if not title and inner[0] == href[:1] and is_autolink(inner, href):
         return f"<{href}>"
     if "]:" in inner and _DEFINES.search(inner):
         # In code it cannot be escaped; at the start of a paragraph it would make a link definition.
@@ -193,13 +194,34 @@ def _footnote(serializer: Serializer, node: Node, attributes: dict[str, Any], hr
         serializer.trim()
         serializer.inline(f"[^{serializer.footnote(key)}]")
         return True
-    flow: Flow | None = serializer.flow
-    while flow is not None and flow.kind != "note":
-        flow = flow.parent
-    if flow is None or not is_back_link(text_of(node), attributes.get("class")):
+    if not in_note(serializer.flow) or not is_back_link(text_of(node), attributes.get("class")):
         return False
     serializer.counters["back_links_dropped"] += 1
     return True
+
+
+def in_note(flow: Flow | None) -> bool:
+    """Return whether what is written to ``flow`` is part of a footnote."""
+    while flow is not None and flow.kind != "note":
+        flow = flow.parent
+    return flow is not None
+
+
+def lone_link(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> str | None:
+    """Return the Markdown of a link with nothing else in its block; ``None`` where :func:`link` must look at it."""
+    href = attributes.get("href")
+    options = serializer.options
+    if not href or options.links is _LINKS_AS_TEXT or "style" in attributes or "hidden" in attributes:
+        return None
+    if href[0] == "#":
+        if options.references is _KEEPS_REFERENCES and (
+            serializer.footnotes.target(serializer.root, href, serializer.source) is not None
+            or in_note(serializer.flow)
+        ):
+            return None
+    elif ":" in href and not href.startswith(_SAFE):
+        return None
+    return plain_link(serializer, node, href, attributes.get("title"))
 
 
 def _superscript(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -372,16 +394,16 @@ def _input(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> An
 
 
 INLINE_TAGS: dict[str, Handler] = {
-    "em": _emphasis("em"),
-    "i": _emphasis("em"),
-    "dfn": _emphasis("em"),
-    "var": _emphasis("em"),
+    "em": _em,
+    "i": _em,
+    "dfn": _em,
+    "var": _em,
     "cite": transparent,
-    "strong": _emphasis("strong"),
-    "b": _emphasis("strong"),
-    "del": _emphasis("del"),
-    "s": _emphasis("del"),
-    "strike": _emphasis("del"),
+    "strong": _strong,
+    "b": _strong,
+    "del": _del,
+    "s": _del,
+    "strike": _del,
     "sub": _script("sub"),
     "sup": _superscript,
     "q": _quotation,

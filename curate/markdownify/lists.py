@@ -7,6 +7,7 @@ from typing import Any
 
 from tootsie.curate.markdownify.flow import Flow
 from tootsie.curate.markdownify.inlines import is_empty, is_hidden
+from tootsie.curate.markdownify.plain_blocks import plain_block
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
 
 _INTERRUPTS = re.compile(r"[-+*] |1[.)] |`{3,}|>|#{1,6}(?: |$)|___$")
@@ -39,7 +40,7 @@ def list_block(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
 
 def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     """``<li>``; outside a list, an item of one of its own."""
-    if attributes and is_hidden(attributes):
+    if ("style" in attributes or "hidden" in attributes) and is_hidden(attributes):
         serializer.counters["hidden_dropped"] += 1
         return SKIP
     flow = serializer.flow
@@ -57,6 +58,13 @@ def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
         _adopt(serializer, flow)
     if flow.state["ordered"] and attributes.get("value"):
         flow.state["number"] = _integer(attributes["value"], flow.state["number"])
+    plain = plain_block(serializer, node)
+    if plain is not None:
+        text, loose = plain
+        flow.state["items"].append((flow.state["number"], [serializer.paragraph(text)], loose))
+        flow.state["number"] += 1
+        serializer.space = True
+        return SKIP
     if serializer.options.exact and is_empty(node):
         flow.state["items"].append((flow.state["number"], [], False))
         flow.state["number"] += 1

@@ -61,12 +61,14 @@ class Serializer(Writer):
         handler_of, rules_of = self._met.get, self.classes.met.get
         text = self.characters if self.rewrites else self.prose
         node = root.first_child
+        if node is None:
+            return
+        content = node.text_content
         outer: list[tuple[Node, Leave | None]] = []
-        while node is not None:
-            content = node.text_content
+        while True:
             leave: Any
             if content is not None:
-                if not content.isspace() or (content != "\n" and content.strip(HTML_SPACE)):
+                if content != "\n" and (not content.isspace() or content.strip(HTML_SPACE)):
                     text(content)
                 elif not self.space:
                     self.parts.append(" ")
@@ -85,7 +87,7 @@ class Serializer(Writer):
                 if leave is PASS:
                     handler = handler_of(node.tag_id, PASS)
                     if handler is PASS:
-                        handler = self._handler(node)
+                        handler = self.handler_of(node)
                     leave = None if handler is None else handler(self, node, attributes)
                 if leave is not SKIP:
                     child = node.first_child
@@ -95,7 +97,7 @@ class Serializer(Writer):
                             outer.append((node, leave))
                             node = child
                             continue
-                        if not content.isspace() or (content != "\n" and content.strip(HTML_SPACE)):
+                        if content != "\n" and (not content.isspace() or content.strip(HTML_SPACE)):
                             text(content)
                         elif not self.space:
                             self.parts.append(" ")
@@ -105,6 +107,7 @@ class Serializer(Writer):
                 elif self.resume is not None:
                     outer.append((node, None))
                     node, self.resume = self.resume, None
+                    content = node.text_content
                     continue
             following = node.next
             while following is None:
@@ -115,13 +118,17 @@ class Serializer(Writer):
                     leave(self)
                 following = node.next
             node = following
+            content = node.text_content
 
-    def _handler(self, node: Node) -> Handler | None:
-        handler = self.tags.get(node.tag)
+    def handler_of(self, node: Node) -> Handler | None:
+        """Return what handles an element, by its tag."""
         number = node.tag_id
-        if number < KNOWN_TAGS:
-            self._met[number] = handler
-        return handler
+        handler = self._met.get(number, PASS)
+        if handler is PASS:
+            handler = self.tags.get(node.tag)
+            if number < KNOWN_TAGS:
+                self._met[number] = handler
+        return handler  # type: ignore[return-value]
 
 
 def text_of(node: Node) -> str:

@@ -14,6 +14,7 @@ from tootsie.curate.markdownify.equations import join_number
 from tootsie.curate.markdownify.grid import Cell, Row, to_gfm, to_html
 from tootsie.curate.markdownify.inlines import is_hidden
 from tootsie.curate.markdownify.listings import add_code_block, language_of, verbatim
+from tootsie.curate.markdownify.plain_blocks import plain_block
 from tootsie.curate.markdownify.serializer import SKIP, Handler, Leave, Node, Serializer
 
 MAX_SPAN = 65534
@@ -197,9 +198,13 @@ def _page_tables(serializer: Serializer) -> PageTables:
             nested=_tables_above(inner),
             headings=None,
             code=_tables_above([node for node in code if _has_lines(node)]),
-            double_bars=_tables_above(_double_bars(root)) if "\\|" in serializer.source else set(),
+            double_bars=_tables_above(_double_bars(root)) if _has_double_bar(serializer.source) else set(),
         )
     return known
+
+
+def _has_double_bar(source: str) -> bool:
+    return "\\" in source and "\\|" in source  # the first is many times as fast
 
 
 def _in_tables(root: Node, outer: list[Node], names: str) -> list[Node]:
@@ -264,6 +269,7 @@ def _tables_above(nodes: list[Node]) -> set[int]:
 def _count_cells(node: Node) -> tuple[int, int]:
     """Return header cells and all cells of a table, those of nested tables left out, counting no further than needed."""
     headers = cells = 0
+    headed = node.css_first("th, thead, caption") is not None
     section = node.first_child
     while section is not None:
         if section.tag == "caption":
@@ -279,7 +285,7 @@ def _count_cells(node: Node) -> tuple[int, int]:
                 elif cell.tag == "td":
                     cells += 1
                 cell = cell.next
-            if cells > 3 and headers:
+            if cells > 3 and (headers or not headed):
                 return headers, cells
             row = row.next
         section = section.next
@@ -327,6 +333,12 @@ def cell(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
             serializer.counters["hidden_dropped"] += 1
     if node.first_child is None and serializer.direct:
         state.rows[-1].cells.append(entry)
+        return SKIP
+    plain = plain_block(serializer, node)
+    if plain is not None:
+        entry.text = "" if hidden else serializer.paragraph(plain[0]) if state.html else plain[0]
+        state.rows[-1].cells.append(entry)
+        serializer.space = True
         return SKIP
     serializer.push("box" if state.html else "cell")
 

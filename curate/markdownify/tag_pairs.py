@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 _LOWER = np.uint64(0x2020202020202020)
+_SIXTH_BITS = np.uint64(0x4040404040404040)
+_BYTE, _ONE, _SIX, _SPACE, _CLOSE = map(np.uint64, (0xFF, 1, 6, 0x20, 0x3E))
 _LETTER = np.isin(np.arange(256), list(map(ord, string.ascii_letters)))
 _NAME_END = np.isin(np.arange(256), list(b"\t\n\f\r />"))
 _BEFORE_VALUE = np.isin(np.arange(256), list(b"\t\n\f\r ="))
@@ -45,8 +47,15 @@ def name_words(
     words: npt.NDArray[np.uint64],
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.intp]]:
     """Return the first eight bytes of tags' names in lower case, without what follows the name, and how many they are."""
-    ended = _NAME_END[words.view(np.uint8).reshape(-1, 8)]
-    lengths = np.where(ended.any(1), ended.argmax(1), 8)
+    # The first byte without the bit that all letters have is the end of nearly every name.
+    other = ~words & _SIXTH_BITS
+    place = (other & -other) >> _SIX  # the lowest bit of that byte; 0 where all eight have it
+    lengths = np.bitwise_count(place - _ONE).astype(np.intp) >> 3
+    found = words & (place * _BYTE)
+    unsure = ((found != place * _SPACE) & (found != place * _CLOSE)).nonzero()[0]
+    if len(unsure):  # <h1>, <my-element>, <br/>
+        ended = _NAME_END[words[unsure].view(np.uint8).reshape(-1, 8)]
+        lengths[unsure] = np.where(ended.any(1), ended.argmax(1), 8)
     return (words | _LOWER) & _MASKS[lengths], lengths
 
 

@@ -102,13 +102,15 @@ class Writer:
             self.space = False
             parts.append(text)
             return
-        if "\n" in text or "  " in text or "\t" in text or "\r" in text or "\f" in text:
+        if not text.isprintable():
             text = collapse(text)
-        if "\u00ad" in text and not self._exact:  # Where a word may be broken, which no reader sees.
-            self.counters["soft_hyphens_removed"] += text.count("\u00ad")
-            text = text.replace("\u00ad", "")
-            if not text:
-                return
+            if "\u00ad" in text and not self._exact:  # Where a word may be broken, which no reader sees.
+                self.counters["soft_hyphens_removed"] += text.count("\u00ad")
+                text = text.replace("\u00ad", "")
+                if not text:
+                    return
+        elif "  " in text:
+            text = collapse(text)
         if self.gap is not None:
             text = self._close_gap(text)
         if self.space and text[0] == " ":
@@ -273,8 +275,12 @@ class Writer:
     def marked(self, markdown: str) -> None:
         """Add an inline element whose Markdown is finished."""
         parts = self.parts
-        if markdown[0] == "[" and parts and parts[-1][-1:] in _JOINING:
-            self._separate("[")
+        if markdown[0] == "[" and parts:
+            last = parts[-1][-1:]
+            if last in _JOINING:
+                self._separate("[")
+            elif last == "!":  # the two would be an image
+                parts[-1] = parts[-1][:-1] + "\\!"
         parts.append(markdown)
 
     def _edge(self, spaces: str) -> None:
