@@ -15,6 +15,8 @@ KNOWN_TAGS = 256
 class ClassRules(dict[str, Callable[..., Any]]):
     """The rules of a profile by class. Remembers those of each value of ``class``: pages of a kind share most."""
 
+    __slots__ = ("met",)
+
     def __init__(self, rules: dict[str, Callable[..., Any]]) -> None:
         super().__init__(rules)
         self.met: dict[str, list[Callable[..., Any]]] = {}
@@ -35,6 +37,8 @@ class ClassRules(dict[str, Callable[..., Any]]):
 
 class TagHandlers(dict[str, Callable[..., Any]]):
     """The handlers by tag. Remembers those of Lexbor's numbers for tags: a name must be made of bytes at each look."""
+
+    __slots__ = ("met",)
 
     def __init__(self, handlers: dict[str, Callable[..., Any]]) -> None:
         super().__init__(handlers)

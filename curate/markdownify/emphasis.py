@@ -22,7 +22,8 @@ _KINDS = {edge: kind for kind, edges in EDGES.items() for edge in edges}
 _OPENING = frozenset(opening for opening, _ in EDGES.values())
 _LENGTHS = {"em": 1, "strong": 2, "del": 2}
 _REPEATED = re.compile("(?<=[\\w.,; ])(?:\ud801\ud800|\ud803\ud802|\ud805\ud804)")
-_STARS = [(*EDGES["em"], "*"), (*EDGES["strong"], "**"), (*EDGES["del"], "~~")]
+_MARKS = {"em": "*", "strong": "**", "del": "~~"}
+_STARS = [(*EDGES[kind], mark) for kind, mark in _MARKS.items()]
 _SPACE, _PUNCTUATION, _OTHER = 1, 2, 4
 
 
@@ -110,6 +111,14 @@ def resolve(text: str, delimiters: str = "*_", *, join: bool = False) -> str:
             written.append(f"<{element.kind}>" if element.open == index else f"</{element.kind}>")
         written.append(texts[index + 1])
     return "".join(written)
+
+
+def alone(kind: str, text: str, delimiters: str) -> str:
+    """Return the Markdown of an emphasis around ``text`` that is all of a paragraph; see :func:`resolve`."""
+    opening, closing = EDGES[kind]
+    if delimiters[0] == "*" and text[0].isalnum() and text[-1].isalnum():
+        return f"{_MARKS[kind]}{text}{_MARKS[kind]}"
+    return resolve(f"{opening}{text}{closing}", delimiters)
 
 
 def _apart(pieces: list[str], delimiters: str) -> str | None:

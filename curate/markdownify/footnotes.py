@@ -14,8 +14,6 @@ _PLACES = (
 )
 _LISTS = ".footnotes, .footnote, [role='doc-endnotes']"
 """What there is wherever one of them is; far less to look for."""
-_NAMED = ("ootnote", "OOTNOTE", "doc-endnotes")
-"""One of them is in the source of a page with notes."""
 _ARROWS = "↩↑⏎^"
 
 
@@ -67,19 +65,15 @@ class Footnotes:
         key = href.partition("#")[2]
         return next((one for one in (key, unquote(key)) if one in self._entries), None)
 
-    def target(self, root: Any, href: str, source: str) -> str | None:
+    def target(self, root: Any, href: str) -> str | None:
         """Return the id of the footnote that a link of a web page leads to, ``None`` where it leads elsewhere.
 
         Args:
           root: the page's root node, searched at the first such link.
           href: a link within the page, ``#…``.
-          source: the page.
         """
         if self._targets is None:
-            may = root is not None and any(
-                name in source for name in _NAMED
-            )  # far faster than a search of the tree
-            nodes = root.css(_PLACES) if may and root.css_first(_LISTS) is not None else []
+            nodes = root.css(_PLACES) if root is not None and root.css_first(_LISTS) is not None else []
             self._targets = frozenset(node.attributes.get("id") or "" for node in nodes) - {""}
         if not self._targets:
             return None

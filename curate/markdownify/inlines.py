@@ -189,7 +189,7 @@ def _link(serializer: Serializer, inner: str, href: str, title: str | None, targ
 
 def _footnote(serializer: Serializer, node: Node, attributes: dict[str, Any], href: str) -> bool:
     """Write a link within the page as a footnote's mark, or leave it out where it leads back from one."""
-    key = serializer.footnotes.target(serializer.root, href, serializer.source)
+    key = serializer.footnotes.target(serializer.root, href)
     if key is not None:
         serializer.trim()
         serializer.inline(f"[^{serializer.footnote(key)}]")
@@ -215,8 +215,7 @@ def lone_link(serializer: Serializer, node: Node, attributes: dict[str, Any]) ->
         return None
     if href[0] == "#":
         if options.references is _KEEPS_REFERENCES and (
-            serializer.footnotes.target(serializer.root, href, serializer.source) is not None
-            or in_note(serializer.flow)
+            serializer.footnotes.target(serializer.root, href) is not None or in_note(serializer.flow)
         ):
             return None
     elif ":" in href and not href.startswith(_SAFE):

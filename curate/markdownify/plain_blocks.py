@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tootsie.curate.markdownify import emphasis
+from tootsie.curate.markdownify.emphasis import alone
 from tootsie.curate.markdownify.inlines import EMPHASIS, link, lone_link
 from tootsie.curate.markdownify.plain_content import plain_content, plain_text
 from tootsie.curate.markdownify.serializer import HTML_SPACE, Node, Serializer
@@ -36,31 +36,26 @@ def plain_block(serializer: Serializer, node: Node) -> tuple[str, bool] | None:
             return None
     if not child.is_element_node:
         return None
-    if child.tag == "p" and not child.attributes:
-        inner = plain_block(serializer, child)
-        return None if inner is None else (inner[0], True)
-    text = _lone(serializer, child)
-    return None if text is None else (text, False)
-
-
-def _lone(serializer: Serializer, node: Node) -> str | None:
-    """Return the Markdown of a link or emphasis that is all of a block."""
-    handler = serializer.handler_of(node)
+    handler = serializer.handler_of(child)
     if handler is not link and handler not in EMPHASIS:
-        return None
-    attributes = node.attributes
+        # No profile has a rule for paragraphs.
+        inner = plain_block(serializer, child) if child.tag == "p" and not child.attributes else None
+        return None if inner is None else (inner[0], True)
+    attributes = child.attributes
     names = attributes.get("class")
     if names and serializer.classes.of(names):
         return None
     if handler is link:
-        return lone_link(serializer, node, attributes)
-    return _lone_emphasis(serializer, node, EMPHASIS[handler])
+        text = lone_link(serializer, child, attributes)
+    else:
+        text = _lone_emphasis(serializer, child, EMPHASIS[handler])
+    return None if text is None else (text, False)
 
 
 def _lone_emphasis(serializer: Serializer, node: Node, kind: str) -> str | None:
+    """Return the Markdown of emphasis that is all of a block, ``None`` where what it holds is not plain."""
     text = plain_content(serializer, node, kind)
     if text is None:
         return None
     serializer.counters["emphasis"] += 1
-    opening, closing = emphasis.EDGES[kind]
-    return emphasis.resolve(f"{opening}{text}{closing}", serializer.delimiters)
+    return alone(kind, text, serializer.delimiters)

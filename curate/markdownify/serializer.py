@@ -26,6 +26,11 @@ PASS = object()
 class Serializer(Writer):
     """State of one conversion. Handlers (one per tag, one per class of a profile) call its methods."""
 
+    __slots__ = (
+        "_met", "abstracts", "authors", "classes", "front_matter_end", "lacking_ends", "metadata", "original", "page_tables",
+        "resume", "root", "run_in", "source", "tags", "title",
+    )  # fmt: skip
+
     def __init__(
         self, options: Options, limits: Limits, tags: dict[str, Handler], classes: dict[str, Handler]
     ) -> None:
