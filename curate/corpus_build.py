@@ -23,6 +23,7 @@ from tootsie.curate.corpus_card import card_is_ours, remove_card, write_card
 from tootsie.curate.shard_output import DROPPED_TEXT, REJECTS, WORK, Receipt, finished_receipt, part_name
 from tootsie.datasets import beam_runner, storage
 from tootsie.datasets.accounting import ConservationError
+from tootsie.datasets.copies import check_listed
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.datasets.manifest import MANIFEST_NAME, InputEntry, Manifest, read_manifest, write_manifest
 from tootsie.datasets.provenance import code_version
@@ -123,6 +124,7 @@ def make_job(
       on_file: called with name and size before a file's checksum is computed.
 
     Raises:
+      ArtefactError: a file is not as the list of its copy says, or the copy has not been fetched to its end.
       InputError: no such file, or none of this corpus.
       SpecError: a setting out of range.
     """
@@ -136,13 +138,16 @@ def make_job(
             "must be a share between 0 and 1", field="--max-failures", value=settings.max_failures
         )
     found: list[tuple[Unit, list[InputEntry]]] = []
+    digests: dict[str, str] = {}
     for unit in corpus.units(storage.expand(inputs)):
         entries = []
         for url in unit.urls:
             size = storage.size(url)
             on_file(entry_name(unit, url), size)
-            entries.append(InputEntry(path=entry_name(unit, url), size=size, sha256=storage.sha256(url)))
+            digests[url] = storage.sha256(url)
+            entries.append(InputEntry(path=entry_name(unit, url), size=size, sha256=digests[url]))
         found.append((unit, sorted(entries, key=lambda entry: (entry.path, entry.sha256))))
+    check_listed(digests)
     # By name, then by content: neither the order on the command line nor the folder the inputs lie in has a part in it.
     found.sort(key=lambda pair: (pair[0].name, [entry.sha256 for entry in pair[1]]))
     units = [unit for unit, _ in found]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from tootsie.datasets import manifest, storage
+from tootsie.datasets.copies import check_listed
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import ArtefactError, InputError, SpecError
 from tootsie.datasets.manifest import InputEntry
@@ -134,6 +135,7 @@ def _loose(urls: list[str], name: str, first: int) -> InputCorpus:
         short = url.rsplit("/", 1)[-1]
         files.append(InputFile(url, short, first, documents, storage.size(url), storage.sha256(url)))
         first += documents
+    check_listed({file.url: file.sha256 for file in files})
     return InputCorpus(name, None, tuple(files))
 
 

@@ -48,6 +48,8 @@ class Measured:
     """Length of the rows that its conversations are packed into, where it is supervised data."""
     manifests: tuple[str | None, ...] = ()
     """SHA-256 of the manifest of each corpus the cache was made of, ``None`` for loose files; none at all for a card."""
+    unlisted: tuple[str, ...] = ()
+    """Names of loose files that were held against no list of what their copy must hold."""
 
 
 def measured_cache(url: str, ledger: Ledger, ledger_sha256: str) -> Measured:
@@ -63,6 +65,9 @@ def measured_cache(url: str, ledger: Ledger, ledger_sha256: str) -> Measured:
         split=ledger.split,
         row_tokens=ledger.row_tokens,
         manifests=tuple(source.manifest_sha256 for source in ledger.sources),
+        unlisted=tuple(
+            source.source for source in ledger.sources if source.manifest_sha256 is None and not source.listed
+        ),
     )
 
 

@@ -6,7 +6,15 @@ import builtins
 import difflib
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from tootsie.datasets import storage
 from tootsie.datasets.accounting import Accounting
@@ -60,6 +68,16 @@ class Source(BaseModel):
     """The dumps that the corpus was made from, as its manifest lists them."""
     files: tuple[SourceFile, ...]
     """In the order of reading."""
+    listed: bool = False
+    """Whether files without a manifest were held against the list of the copy they lie in; left out where they were not."""
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Older ledgers do not have the field ``listed``, and keep their hashes."""
+        written: dict[str, Any] = fields(self)
+        return (
+            written if self.listed else {name: value for name, value in written.items() if name != "listed"}
+        )
 
 
 class ShardEntry(BaseModel):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tootsie.datasets import manifest, storage
+from tootsie.datasets.copies import check_listed
 from tootsie.datasets.errors import ArtefactError, InputError, SpecError
 from tootsie.tokenize.document_files import (
     PARQUET,
@@ -39,14 +40,14 @@ class Corpus:
 
 
 def find_corpora(inputs: Sequence[str], name: str | None = None) -> tuple[Corpus, ...]:
-    """Return the inputs with all their files checked: checksums where there is a manifest, whole and countable otherwise.
+    """Return the inputs with all their files checked: checksums where a manifest or a list of their copy has them, and countable.
 
     Args:
       inputs: folders with ``_manifest.json``; or URLs, globs and brace ranges of document files.
       name: source name of files without a manifest.
 
     Raises:
-      ArtefactError: a manifest is damaged, or a file is not as it says.
+      ArtefactError: a manifest or list is damaged, a file is not as it says, or a copy has not been fetched to its end.
       InputError: no such file, damaged, or not a document file.
     """
     corpora = []
@@ -128,13 +129,13 @@ def _loose_files(urls: list[str], name: str) -> Corpus:
             )
     with concurrent.futures.ThreadPoolExecutor(_threads()) as pool:
         surveyed = list(pool.map(_survey, urls))
+    listed = check_listed({url: digest for url, (_, digest) in zip(urls, surveyed, strict=True)})
     entries = tuple(
         SourceFile(path=path, sha256=digest, documents=file.documents)
         for path, (file, digest) in zip(paths_within(urls), surveyed, strict=True)
     )
-    return Corpus(
-        tuple(file for file, _ in surveyed), Source(manifest_sha256=None, source=name, files=entries)
-    )
+    source = Source(manifest_sha256=None, source=name, files=entries, listed=len(listed) == len(urls))
+    return Corpus(tuple(file for file, _ in surveyed), source)
 
 
 def _survey(url: str) -> tuple[DocumentFile, str]:

@@ -15,6 +15,12 @@ def _decontamination(compiled: Compiled) -> Iterator[Problem]:
     """Datasets that no report clears of an evaluation set the spec asks for."""
     asked = compiled.spec.decontamination
     if asked is None:
+        yield Problem(
+            compiled.plan.name,
+            Severity.WARNING,
+            "asks for no search for evaluation sets, so nobody knows which of their questions it trains on. Write "
+            "'decontamination: {evaluations: [...], reports: [...]}', with reports of 'tootsie curate decontaminate'",
+        )
         return
     folder = compiled.source.url.rpartition("/")[0]
     reports: list[DecontaminationReport] = []
@@ -62,5 +68,5 @@ def _cleared(manifest: str | None, evaluation: str, reports: list[Decontaminatio
 
 
 CONTAMINATION_CHECKS = (
-    Check("decontamination", (18, 19), "datasets that nobody searched for evaluation sets", _decontamination),
+    Check("decontamination", (18, 19), "data that nobody searched for evaluation sets", _decontamination),
 )

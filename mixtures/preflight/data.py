@@ -84,6 +84,18 @@ def _claimed(compiled: Compiled) -> Iterator[Problem]:
             )
 
 
+def _copies(compiled: Compiled) -> Iterator[Problem]:
+    """Datasets made of files that nothing says are whole."""
+    for name, measured in compiled.measured.items():
+        if measured.unlisted and any(name in phase.sequences for phase in compiled.plan.phases):
+            yield Problem(
+                name,
+                Severity.WARNING,
+                f"was made of files ({', '.join(measured.unlisted)}) of which no list says that they are whole: a copy that is "
+                "damaged or cut short looks the same. Get them with 'tootsie data fetch', or say how they were verified",
+            )
+
+
 def _runway(compiled: Compiled) -> Iterator[Problem]:
     """Where the first pass over a dataset ends before the run does."""
     for row in forecast(compiled.plan):
@@ -232,6 +244,7 @@ DATA_CHECKS = (
     Check("epochs", (8, 9, 10), "datasets seen more often than once without a cap", _epochs),
     Check("typed-weights", (10,), "typed weights that do not fit the sizes", _typed_weights),
     Check("sizes", (8, 10), "sizes that are claimed, not measured", _claimed),
+    Check("copies", (8,), "copies that nobody verified", _copies),
     Check("expectations", (5,), "groups that do not add up to what is expected", _expectations),
     Check("runway", (8, 9), "where each dataset has been seen once", _runway),
     Check("block-floor", (6, 7, 12), "small shares that rounding within blocks would lose", _block_floor),

@@ -85,8 +85,9 @@ MISTAKES = (
     Mistake(
         8,
         "a corrupted copy of the main dataset",
-        P,
-        "`tootsie data fetch` and `verify`, ledgers with checksums; nothing asks for a verified copy before it is tokenized",
+        H,
+        "`tootsie data fetch` and `verify`; `datasets/copies.py`: a fetched copy is held against its list where it is read",
+        "tests/tokenize/test_sources.py::test_a_damaged_copy_is_refused_before_it_is_tokenized",
     ),
     Mistake(
         9,
@@ -140,14 +141,16 @@ MISTAKES = (
     Mistake(
         18,
         "test questions leaked by a stale cache",
-        P,
-        "a cache's identity has sources and code; a spec can ask for a report on the very corpora that were tokenized",
+        H,
+        "a cache's identity has sources and code; a report clears the very corpora that were tokenized, and no others",
+        "tests/mixtures/preflight/test_contamination.py::test_a_stale_cache_of_a_corpus_that_was_cleaned_since_is_refused",
     ),
     Mistake(
         19,
         "no decontamination at all",
-        P,
-        "`tootsie curate decontaminate` reports and leaves out; a spec with `decontamination` asks for the report, others do not",
+        H,
+        "`tootsie curate decontaminate` reports and leaves out; a spec that does not ask for its report is told so",
+        "tests/mixtures/preflight/test_contamination.py::test_a_run_that_asks_for_no_search_is_told",
     ),
     Mistake(
         20,
@@ -173,9 +176,9 @@ MISTAKES = (
     Mistake(
         23,
         "sensitivity to formats unseen in training",
-        P,
-        "`tootsie train lint` tells the formats of held-out sets that training lacks; of task prompts nothing does",
-        "tests/train/test_evaluation_lint.py::test_what_differs_is_named",
+        H,
+        "`tootsie train lint` tells the formats of held-out sets that training lacks, `tootsie train lm-eval` those of prompts",
+        "tests/train/test_evaluation_lint.py::test_prompts_in_a_format_that_training_lacks_are_told",
     ),
     Mistake(
         24,
@@ -223,8 +226,10 @@ MISTAKES = (
     Mistake(
         31,
         "runs from private branches, restarted by hand",
-        P,
-        "plan, caches and checkpoints carry the code's version, a resumed run records it anew; no watchdog",
+        H,
+        "plan, caches and checkpoints carry the code's version, a resumed run records it anew; `train/supervisor.py` starts "
+        "again what crashed or hangs",
+        "tests/train/test_supervisor.py::test_a_hang_is_ended_and_followed_by_a_start",
     ),
     Mistake(
         32,

@@ -114,3 +114,20 @@ def test_single_files_are_named_from_the_folder_that_holds_them_all() -> None:
     assert paths_within(["gs://b/a/x.jsonl", "gs://b/a/y.jsonl"]) == ["x.jsonl", "y.jsonl"]
     assert paths_within(["/d/ab/x.jsonl", "/d/ac/x.jsonl"]) == ["ab/x.jsonl", "ac/x.jsonl"]
     assert len(set(paths_within(["/d/x.jsonl", "gs://b/x.jsonl"]))) == 2
+
+
+def test_a_damaged_copy_is_refused_before_it_is_tokenized(tmp_path: Path) -> None:
+    """The list of ``tootsie data fetch`` lies above its files: a copy cut at a line looks whole without it."""
+    part = tmp_path / "copy" / "shard" / "a.jsonl"
+    part.parent.mkdir(parents=True)
+    part.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    (corpus,) = find_corpora([str(part)])
+    assert not corpus.source.listed
+    assert "listed" not in corpus.source.model_dump()
+    entry = {"path": "shard/a.jsonl", "sha256": storage.sha256(str(part))}
+    (tmp_path / "copy" / "_fetched.jsonl").write_text(json.dumps(entry))
+    (corpus,) = find_corpora([str(part)])
+    assert corpus.source.listed
+    part.write_text(part.read_text().partition("\n")[0] + "\n")
+    with pytest.raises(ArtefactError, match="not the file that its list knows"):
+        find_corpora([str(part)])

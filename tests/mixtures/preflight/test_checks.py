@@ -31,6 +31,7 @@ mixtures:
   groups:
     groups: {web: {share: 0.7, datasets: [web]}, hq: {share: 0.1, datasets: [wiki]}, dessert: {share: 0.2, datasets: [math, code]}}
     expect: {hq: 0.2, dessert: 0.1}
+acknowledge: {decontamination: a test}
 phases:
   - {name: one, mixture: base, for: 100 steps, batch_size: 10, learning_rate: LR}
 """
@@ -54,6 +55,8 @@ def check(measured: Callable[..., Any]) -> Callable[..., dict[str, list[tuple[st
     ) -> dict[str, list[tuple[str, Severity]]]:
         found: dict[str, list[tuple[str, Severity]]] = {}
         for finding in preflight(compile_text(phases, sizes or {}, change, rate), CHECKS):
+            if finding.check == "decontamination":
+                continue  # acknowledged in the spec; test_contamination.py has it
             found.setdefault(finding.check, []).append((finding.subject, finding.severity))
         return found
 
@@ -212,7 +215,9 @@ def test_claimed_sizes(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(CARD + "claimed: [{tokens: 100000, source: a slide}]\n")
     (tmp_path / "spec.yaml").write_text(SPEC)
     found = preflight(compile_in_full(str(tmp_path / "spec.yaml")), CHECKS)
-    assert [(finding.check, finding.subject, finding.severity) for finding in found] == [("sizes", "a", W)]
+    assert [(finding.check, finding.subject, finding.severity) for finding in found] == [
+        ("sizes", "a", W), ("decontamination", "run", W)
+    ]  # fmt: skip
     assert "a slide" in found[0].message
 
 

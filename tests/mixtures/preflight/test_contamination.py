@@ -55,8 +55,8 @@ def report(
 
 @pytest.fixture
 def problems(tmp_path: Path, measured):
-    def problems(*manifests: str | None) -> list[tuple[str, Severity]]:
-        spec, source = parse_spec(SPEC, str(tmp_path / "spec.yaml"))
+    def problems(*manifests: str | None, text: str = SPEC) -> list[tuple[str, Severity]]:
+        spec, source = parse_spec(text, str(tmp_path / "spec.yaml"))
         files = (SourceFile(path="a", sha256="f", documents=1),)
         sources = tuple(
             Source(manifest_sha256=one, source=f"s{n}", files=files) for n, one in enumerate(manifests)
@@ -67,6 +67,17 @@ def problems(tmp_path: Path, measured):
         return [(one.subject, one.severity) for one in findings if one.check == "decontamination"]
 
     return problems
+
+
+def test_a_run_that_asks_for_no_search_is_told(problems) -> None:
+    assert problems("any", text=SPEC.partition("decontamination")[0]) == [("run", Severity.WARNING)]
+
+
+def test_a_stale_cache_of_a_corpus_that_was_cleaned_since_is_refused(tmp_path: Path, problems) -> None:
+    """The filter was mended and the corpus made again; the cache is still that of the one before, in which questions were found."""
+    report(tmp_path, read="mended", wrote=None)
+    assert problems("mended") == []
+    assert problems("leaky") == [("web", Severity.ERROR)]
 
 
 def test_a_corpus_that_a_search_wrote_passes(tmp_path: Path, problems) -> None:
