@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -64,10 +65,33 @@ def run_command(
         int | None, typer.Option(min=0, envvar="JAX_PROCESS_ID", help="Number of this one, from 0.")
     ] = None,
     patience: Annotated[
-        float, typer.Option(min=0.1, help="Of several processes: minutes without a step until all give up.")
+        float,
+        typer.Option(
+            min=0.1, help="Minutes without a step until several processes, or one with --restarts, are ended."
+        ),
     ] = 60,
+    restarts: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Start the trainer again where it crashes or hangs, so often in a row without a new step.",
+        ),
+    ] = 0,
 ) -> None:
     """Train, or continue: the same command resumes from the newest good checkpoint."""
+    if restarts and not dry_run:
+        from tootsie.train.supervisor import supervise
+
+        options: dict[str, Any] = {
+            "--limit": limit,
+            "--seed": seed,
+            "--hosts": hosts,
+            "--coordinator": coordinator,
+        }
+        options |= {"--processes": processes, "--process": process, "--patience": patience}
+        given = [f"{name}={value}" for name, value in options.items() if value is not None]
+        command = [sys.executable, "-m", "tootsie.train", "run", run_file, *given]
+        raise typer.Exit(supervise(command, restarts, patience * 60, lambda line: typer.echo(line, err=True)))
     from tootsie.train.inputs import open_inputs
     from tootsie.train.run_file import load_run_file
 

@@ -1,4 +1,4 @@
-"""``tootsie train lint RUN.yaml``: how the texts of each held-out set are written, against what the model is trained on.
+"""``tootsie train lint RUN.yaml``: how held-out texts and prompts of tasks are written, against what the model is trained on.
 
 A model that never saw a space before the end of a document is charged for each one that a held-out set has; that is not what
 the set is meant to measure. So shares of documents with some trait of form are compared: sets against the training mixture.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 SAMPLE = 400
@@ -174,6 +174,46 @@ def lint(run: Any, plan: Any, tokenizer: Any, difference: float) -> tuple[list[F
     from tootsie.tokenize.cache import TokenCache
     from tootsie.train.evaluation_sets import open_texts
 
+    training = training_profile(run, plan, tokenizer)
+    sets: dict[str, Profile] = {}
+    for name, given in run.evaluation.sets.items():
+        if given.cache is not None:
+            sets[name] = profile(cached_documents(TokenCache.open(given.cache), tokenizer))
+            continue
+        for one in open_texts(name, given):
+            sets[one.name] = profile(encoded_documents(one.texts, tokenizer))
+    findings = [finding for name, one in sets.items() for finding in compare(name, one, training, difference)]
+    return findings, {"training": training, **sets}
+
+
+def lint_prompts(prompts: Mapping[str, Iterable[str]], training: Profile, difference: float) -> list[Finding]:
+    """Compare how the prompts of tasks are written with a training mixture; how they end as tokens does not count.
+
+    Args:
+      prompts: by task, each with the answer that is scored, if one is.
+      training: profile of the mixture.
+      difference: shares that differ by more are told.
+    """
+    findings = []
+    for task, texts in prompts.items():
+        found = profile((text, "") for text in texts)._replace(terminators={})
+        findings += compare(task, found, training, difference)
+    return findings
+
+
+def training_of(run_file: str, tokenizer: Any) -> Profile:
+    """Return the profile of the training mixture of a run file; errors as in :func:`lint`."""
+    from tootsie.mixtures.plan import Plan
+    from tootsie.train.run_file import load_run_file
+
+    run = load_run_file(run_file)
+    return training_profile(run, Plan.load(run.plan), tokenizer)
+
+
+def training_profile(run: Any, plan: Any, tokenizer: Any) -> Profile:
+    """Return the profile of all that a run's plan draws; arguments and errors as in :func:`lint`."""
+    from tootsie.tokenize.cache import TokenCache
+
     drawn: dict[str, float] = {}
     for phase in plan.phases:
         for name, share in phase.shares.items():
@@ -185,13 +225,4 @@ def lint(run: Any, plan: Any, tokenizer: Any, difference: float) -> tuple[list[F
         for dataset in plan.datasets
         if dataset.name in drawn
     }
-    training = mixed(profiles, drawn)
-    sets: dict[str, Profile] = {}
-    for name, given in run.evaluation.sets.items():
-        if given.cache is not None:
-            sets[name] = profile(cached_documents(TokenCache.open(given.cache), tokenizer))
-            continue
-        for one in open_texts(name, given):
-            sets[one.name] = profile(encoded_documents(one.texts, tokenizer))
-    findings = [finding for name, one in sets.items() for finding in compare(name, one, training, difference)]
-    return findings, {"training": training, **sets}
+    return mixed(profiles, drawn)

@@ -90,7 +90,13 @@ def anneal_command(
 
 
 def lm_eval_command(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run file, or the folder of a run.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="A run file, whose training mixture the prompts' format is held against; or the folder of a run.",
+        ),
+    ],
     task: Annotated[list[str], typer.Option(help="Name of a task; give it once or more.")],
     include: Annotated[list[str] | None, typer.Option(help="Folder with tasks of your own.")] = None,
     output: Annotated[str | None, typer.Option("-o", "--output", help="JSON file to write as well.")] = None,
@@ -110,15 +116,19 @@ def lm_eval_command(
     import json
 
     from tootsie.datasets import storage
+    from tootsie.train.evaluation_lint import training_of
     from tootsie.train.lm_eval_adapter import evaluate, open_scorer
     from tootsie.train.weights import run_folder, weight_kind
 
     scorer = open_scorer(run_folder(run), step, weight_kind(weights), tokenizer, max_length, batch_size)
-    found = evaluate(scorer, task, include or (), shots, limit)
+    training = training_of(run, scorer.tokenizer) if run.endswith((".yaml", ".yml")) else None
+    found = evaluate(scorer, task, include or (), shots, limit, training)
     for name, figures in found["results"].items():
         for metric, value in figures.items():
             if isinstance(value, float):
                 typer.echo(f"{name}  {metric}  {value:.4f}")
+    for finding in found["format"]:
+        typer.echo(f"warning: {finding['set']}: {finding['trait']}: {finding['message']}")
     typer.echo(f"contexts that lost their beginning: {found['truncated_contexts']:,}")
     if output is not None:
         storage.write_bytes(output, (json.dumps(found, indent=1, default=str) + "\n").encode())

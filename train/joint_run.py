@@ -35,7 +35,8 @@ def train_together(
     from tootsie.datasets.sole_writer import sole_writer
     from tootsie.train import hosts
     from tootsie.train.interrupt import leaving_at_once
-    from tootsie.train.progress import display
+    from tootsie.train.progress import SILENT, display
+    from tootsie.train.supervisor import note_progress
 
     with together(settings) as company, contextlib.ExitStack() as stack:
         inputs = open_all()
@@ -44,12 +45,11 @@ def train_together(
             stack.enter_context(sole_writer(run.out))
         require_shared(run.out)
         stack.enter_context(leaving_at_once(company.fail))
-        if not hosts.is_first():
-            return train(run, inputs, lambda line: None, limit, lambda steps: company.advanced())
-        shown = stack.enter_context(display(inputs.plan.total_steps))
+        shown = stack.enter_context(display(inputs.plan.total_steps)) if hosts.is_first() else SILENT
 
         def advance(steps: int) -> None:
             company.advanced()
+            note_progress(steps)
             shown.advance(steps)
 
         return train(run, inputs, shown.tell, limit, advance)

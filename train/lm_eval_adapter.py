@@ -8,6 +8,8 @@ from typing import Any
 from tootsie.datasets.errors import SpecError
 from tootsie.tokenize.ledger import TokenizerIdentity
 from tootsie.tokenize.tokenizers import load_tokenizer, tokenizer_of
+from tootsie.train.evaluation_lint import SAMPLE, Profile, lint_prompts
+from tootsie.train.lint_command import DIFFERENCE
 from tootsie.train.scoring import Generation, Scorer
 from tootsie.train.weights import WeightKind, load_weights, tokenizer_location
 
@@ -29,6 +31,8 @@ class TootsieLM(LM):
     def __init__(self, scorer: Scorer) -> None:
         super().__init__()
         self.scorer = scorer
+        self.prompts: dict[str, list[str]] = {}
+        """By task, what was asked: contexts with the continuations that were scored, or whole texts."""
 
     @property
     def tokenizer_name(self) -> str:
@@ -37,11 +41,13 @@ class TootsieLM(LM):
 
     def loglikelihood(self, requests: list[Any]) -> list[tuple[float, bool]]:
         """Return log-likelihood and whether it is the greedy choice, of each (context, continuation)."""
+        self._keep(requests, 2)
         found = self.scorer.continuations([request.args for request in requests])
         return [(likelihood.nats, likelihood.greedy) for likelihood in found]
 
     def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
         """Return the log-likelihood of each whole text."""
+        self._keep(requests, 1)
         return self.scorer.whole_texts([request.args[0] for request in requests])
 
     def generate_until(self, requests: list[Any]) -> list[str]:
@@ -50,6 +56,7 @@ class TootsieLM(LM):
         Raises:
           SpecError: a task wants to generate in a way that is not known here.
         """
+        self._keep(requests, 1)
         groups: dict[float, list[tuple[int, Generation]]] = {}
         for number, request in enumerate(requests):
             context, settings = request.args
@@ -61,6 +68,12 @@ class TootsieLM(LM):
             for (number, _), text in zip(group, texts, strict=True):
                 written[number] = text
         return written
+
+    def _keep(self, requests: list[Any], parts: int) -> None:
+        for request in requests:
+            kept = self.prompts.setdefault(request.task_name or "", [])
+            if len(kept) < SAMPLE:
+                kept.append("".join(request.args[:parts]))
 
 
 def generation_of(context: str, settings: dict[str, Any]) -> tuple[Generation, float]:
@@ -127,7 +140,12 @@ def open_scorer(
 
 
 def evaluate(
-    scorer: Scorer, tasks: Sequence[str], include: Sequence[str], shots: int | None, limit: int | None
+    scorer: Scorer,
+    tasks: Sequence[str],
+    include: Sequence[str],
+    shots: int | None,
+    limit: int | None,
+    training: Profile | None = None,
 ) -> dict[str, Any]:
     """Run tasks of the harness; return its results, with the truncations counted.
 
@@ -137,6 +155,7 @@ def evaluate(
       include: folders with tasks of one's own.
       shots: examples in front of each question; ``None`` leaves it to the task.
       limit: only so many questions of each.
+      training: how the training mixture is written, where the prompts are to be compared with it.
 
     Raises:
       SpecError: no such task.
@@ -150,8 +169,9 @@ def evaluate(
             raise SpecError(
                 "no such task", field="--task", value=task, remedy="Name its folder with --include"
             )
+    model = TootsieLM(scorer)
     results = lm_eval.simple_evaluate(
-        model=TootsieLM(scorer), tasks=list(tasks), task_manager=manager, num_fewshot=shots, limit=limit, bootstrap_iters=1000
+        model=model, tasks=list(tasks), task_manager=manager, num_fewshot=shots, limit=limit, bootstrap_iters=1000
     )  # fmt: skip
     return {
         "results": results["results"],
@@ -160,4 +180,8 @@ def evaluate(
         "samples": results.get("n-samples", {}),
         "truncated_contexts": scorer.truncation.contexts,
         "truncated_tokens": scorer.truncation.tokens,
+        "format": [
+            finding._asdict()
+            for finding in (lint_prompts(model.prompts, training, DIFFERENCE) if training is not None else ())
+        ],
     }

@@ -17,6 +17,10 @@ class Display(NamedTuple):
     """Takes the number of updates done so far."""
 
 
+SILENT = Display(lambda line: None, lambda steps: None)
+"""For a process that is not to say anything."""
+
+
 @contextlib.contextmanager
 def display(total_steps: int) -> Iterator[Display]:
     """Yield a display: plain lines on standard output, and on a terminal a bar with step, speed and time left.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tootsie.train.evaluation_lint import TRAITS, compare, encoded_documents, mixed, profile
+from tootsie.train.evaluation_lint import TRAITS, compare, encoded_documents, lint_prompts, mixed, profile
 
 PROSE = [f"The {number}th sentence is here.\nAnd it goes on, to its end." for number in range(50)]
 
@@ -72,3 +72,17 @@ def test_texts_are_encoded_for_their_last_token() -> None:
             return [1, 7]
 
     assert list(encoded_documents(["a", ""], Toy())) == [("a", "end of text")]
+
+
+def test_prompts_in_a_format_that_training_lacks_are_told() -> None:
+    """A score of such a task measures the format as well: nothing in training looked like its questions."""
+    questions = {
+        "cloze": [text.lower().replace(".", " .").replace(",", " ,") for text in PROSE],
+        "prose": PROSE,
+        "web": [f"<p>{text}</p>" for text in PROSE],
+    }
+    found = lint_prompts(questions, profile(texts(PROSE)), 0.25)
+    assert [(finding.set, finding.trait) for finding in found] == [
+        ("cloze", "spaces-before-punctuation"), ("cloze", "lower-case"),
+        ("web", "ends-with-punctuation"), ("web", "html-tags"),
+    ]  # fmt: skip
