@@ -181,29 +181,40 @@ def _blocked_forward(
 ) -> tuple[TokenSums, tuple[jax.Array, jax.Array]]:
     """Sums, and the gradients of the objective by ``hidden`` [N, D] and by ``head`` [Vs, Ds].
 
-    For a scored token, d objective / d logits = p · (1 + 2 · z_weight · log Z) − onehot(target).
+    For a scored token, d objective / d logits = p · (1 + 2 · z_weight · log Z) − onehot(target). The first part is rounded to
+    the dtype of ``hidden`` before it is multiplied, and the second part makes up for the rounding of the target's own p: as
+    p comes near to 1 it is rounded to 1 in bfloat16, and what is left of the gradient would not sum to zero over the vocabulary,
+    but push all logits down together, which nothing without z-loss would undo.
     """
     dtype, columns = hidden.dtype, head.shape[1]
+    rounds = dtype != jnp.float32
     head = _whole_head(layout, head, hidden.shape[1], dtype)
     # [D, Vs]; both products below then run over rows, which is twice as fast on a CPU
     head_t = head.T.astype(dtype)
     head_rows = head.astype(dtype)
 
-    def step(carry: Any, part: Any) -> tuple[Any, jax.Array]:
+    local, inside = own_rows(layout, head.shape[0], targets)
+
+    def step(carry: Any, part: Any) -> tuple[Any, Any]:
         nll_sum, z_sum, grad_head_t = carry
-        nll, z, exponentials, total, log_z = _block_sums(layout, part[0], head_t, *part[1:])
+        nll, z, exponentials, total, log_z = _block_sums(layout, part[0], head_t, *part[1:3])
         factor = jnp.where(part[2][:, None], (1.0 + 2.0 * z_weight * log_z) / total, 0.0)
         grad_logits = (exponentials * factor).astype(dtype)  # [C, Vs], without the one-hot part
         grad_hidden = jnp.dot(grad_logits, head_rows, preferred_element_type=jnp.float32)
         grad_head_t += jnp.dot(part[0].T, grad_logits, preferred_element_type=jnp.float32)
-        return (nll_sum + nll, z_sum + z, grad_head_t), grad_hidden
+        if not rounds:
+            return (nll_sum + nll, z_sum + z, grad_head_t), (grad_hidden, ())
+        of_target = jnp.exp(part[1] - log_z[:, 0]) * factor[:, 0] * total[:, 0]
+        rounded = jnp.take_along_axis(grad_logits, part[3][:, None], axis=1)[:, 0]
+        return (nll_sum + nll, z_sum + z, grad_head_t), (grad_hidden, (rounded - of_target,))
 
-    parts = _split(block, hidden, _label_logits(layout, hidden, head, targets), scored)
+    parts = _split(block, hidden, _label_logits(layout, hidden, head, targets), scored, local)
     start = (jnp.float32(0), jnp.float32(0), jnp.zeros(head_t.shape, jnp.float32))
-    (nll, z, grad_head_t), grad_hidden = jax.lax.scan(step, start, parts)
-    local, inside = own_rows(layout, head.shape[0], targets)
+    (nll, z, grad_head_t), (grad_hidden, excess) = jax.lax.scan(step, start, parts)
     marked = (scored & inside)[:, None].astype(jnp.float32)
-    grad_hidden = grad_hidden.reshape(hidden.shape) - marked * jnp.take(head, local, axis=0)
+    if rounds:
+        marked *= 1.0 + excess[0].reshape(-1, 1)
+    grad_hidden = grad_hidden.reshape(hidden.shape) - marked * jnp.take(head_rows, local, axis=0)
     grad_hidden = layout.sum_over_tensor(grad_hidden)
     grad_head = grad_head_t.T.at[local].add(-marked * hidden.astype(jnp.float32))
     grad_head = layout.scattered(grad_head, columns, 1)
