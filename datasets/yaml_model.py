@@ -83,7 +83,9 @@ def _explain(
     if kind in ("model_type", "dict_type"):
         message = "keys and values are needed here"
     if kind == "string_pattern_mismatch":
-        message = "a name has letters, digits and _ . + - / only"
+        pattern = str(first.get("ctx", {}).get("pattern", ""))
+        marks = " ".join(mark for mark in "_.+-/" if re.search(pattern, f"a{mark}a"))
+        message = f"a name has letters, digits and {marks} only"
     bounds = first.get("ctx", {})
     if kind in _BOUNDS:
         remedy = _BOUNDS[kind].format(*bounds.values())

@@ -13,7 +13,7 @@ from tootsie.curate.datashop.questions import copied_run, fault, items_of, markd
 from tootsie.curate.datashop.run import Run, Stage
 from tootsie.curate.datashop.scoring import begin_cleaning
 from tootsie.curate.datashop.spec import Checks, Protocol, Rephrase, Style
-from tootsie.curate.datashop.two_step import fault_in_two_steps
+from tootsie.curate.datashop.two_step import fault_in_two_steps, title_of
 from tootsie.curate.document_inputs import find_corpora
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
@@ -53,7 +53,7 @@ class JudgeAnswer:
             )
         style = Style(metadata["style"])
         items = items_of(style, result["answer"])
-        faults = [self._fault(item, style, row.text) for item in items]
+        faults = [self._fault(item, style, row) for item in items]
         good = [item for item, found in zip(items, faults, strict=True) if found is None]
         counters = Counter(f"item left out: {found}" for found in faults if found is not None)
         counters["items kept"] += len(good)
@@ -63,7 +63,8 @@ class JudgeAnswer:
         ):
             faults, good = ["copied from the passage"], []
         if not good:
-            first = Counter(found for found in faults if found is not None).most_common(1)[0][0]
+            found = Counter(found for found in faults if found is not None).most_common(1)
+            first = found[0][0] if found else "no sentence that stands alone"
             return Dropped(
                 reason=f"check: {first}",
                 id=row.id,
@@ -79,10 +80,10 @@ class JudgeAnswer:
         text = markdown(style, result["answer"], good)
         return Kept(row.model_copy(update={"text": text, "metadata": metadata}), counters, len(row.text))
 
-    def _fault(self, item: dict[str, str], style: Style, passage: str) -> str | None:
+    def _fault(self, item: dict[str, str], style: Style, row: Document) -> str | None:
         if self._rephrase.protocol is Protocol.TWO_STEP:
-            return fault_in_two_steps(item, passage, self._rephrase, self._checks)
-        return fault(item, style, passage, self._checks)
+            return fault_in_two_steps(item, row.text, self._rephrase, self._checks, title_of(row.metadata))
+        return fault(item, style, row.text, self._checks)
 
 
 def check(run: Run) -> dict[str, Any]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from tootsie.curate.datashop.english import root
 from tootsie.curate.datashop.spec import Checks, Style
 from tootsie.curate.ngrams import exact_words, plain_words
 
 LETTERS = "ABCD"
 GAP = "____"
+PICKED = "picked"
+"""Key of an item that is asked for in two steps with a quoted answer: the sentence that the model picks for its question."""
 _MARKER = re.compile(
     r"<\|[^\n|]{0,60}\|>|</?s>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>|BOUNDARY [0-9a-f]{24}",
     re.IGNORECASE,
@@ -136,7 +140,7 @@ def items_of(style: Style, answer: dict[str, Any]) -> list[dict[str, str]]:
             if item["sentence"].count(GAP) != 1:
                 one["error"] = "not one gap"
         else:
-            one = {"question": item["question"], "answer": item["answer"]}
+            one = {name: item[name] for name in ("question", "answer", PICKED) if name in item}
         found.append({name: value if name == "options" else value.strip() for name, value in one.items()})
     return found
 
@@ -190,6 +194,20 @@ def support(answer: str, passage: str, question: str) -> float:
         return 1.0 if words or exact_words(answer) else 0.0
     stems = {word[:5] for word in known}
     return sum(word in known or (len(word) > 6 and word[:5] in stems) for word in content) / len(content)
+
+
+def known_share(question: str, text: str) -> float:
+    """Return the share of a question's content words that a text has in some form; 1 where there are none."""
+    known = {root(word) for word in plain_words(text)}
+    content = set(plain_words(question)) - _FUNCTION_WORDS
+    return sum(root(word) in known for word in content) / len(content) if content else 1.0
+
+
+def repeats_itself(text: str) -> bool:
+    """Return whether a pair of words, one of them a content word, stands in a text twice: what small models fall into."""
+    words = plain_words(text)
+    pairs = Counter(pair for pair in itertools.pairwise(words) if not _FUNCTION_WORDS.issuperset(pair))
+    return max(pairs.values(), default=0) > 1
 
 
 def copied_run(text: str, passage: str) -> int:

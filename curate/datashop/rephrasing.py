@@ -17,7 +17,7 @@ from tootsie.curate.datashop.run import Run, Stage
 from tootsie.curate.datashop.sampling import draw
 from tootsie.curate.datashop.scoring import SCORE
 from tootsie.curate.datashop.spec import Checks, Division, Protocol, Rephrase, Style
-from tootsie.curate.datashop.two_step import TwoSteps
+from tootsie.curate.datashop.two_step import TwoSteps, title_of
 from tootsie.curate.decontamination.taint import LINEAGE
 from tootsie.curate.document_inputs import Unreadable, find_corpora, read_numbered
 from tootsie.datasets.document import CLUSTER, Document
@@ -50,7 +50,9 @@ class AskRephrase:
     def __call__(self, row: Document) -> Question | Dialogue:
         """Return the question, or the dialogue of two steps."""
         if self.settings.protocol is Protocol.TWO_STEP:
-            return TwoSteps(row.text, self.settings, self.checks, self.seed, self.reasks + 1)
+            return TwoSteps(
+                row.text, self.settings, self.checks, self.seed, self.reasks + 1, title_of(row.metadata)
+            )
         style = Style(row.metadata["style"])
         form = rephrase_form(style, self.settings)
         messages = prompts.rephrase(row.text, style, self.settings.items, form)

@@ -78,8 +78,6 @@ class ResponseCache:
         if found is None:
             return None
         path, position, length = found
-        if path == self._segment and self._stream is not None:
-            self._stream.flush()
         with path.open("rb") as stream:
             stream.seek(position)
             answer: dict[str, Any] = json.loads(stream.read(length))["answer"]
@@ -90,17 +88,22 @@ class ResponseCache:
         content = json.dumps({"key": key, "answer": answer}, ensure_ascii=True).encode()
         if self._stream is None:
             self._segment = self._folder / f"{uuid.uuid4().hex}{SUFFIX}"
-            self._stream = self._segment.open("ab")
+            self._stream = self._segment.open("ab", buffering=0)
         assert self._segment is not None
         position = self._stream.tell()
-        self._stream.write(_checksum(content) + b" " + content + b"\n")
-        self._stream.flush()
+        rest = memoryview(_checksum(content) + b" " + content + b"\n")
+        try:
+            while rest:  # a full disk takes a part, and refuses the next
+                rest = rest[self._stream.write(rest) or 0 :]
+        except OSError:
+            self._stream.close()  # behind a broken line nothing is written
+            self._stream = None
+            raise
         self._where.setdefault(bytes.fromhex(key), (self._segment, position + 17, len(content)))
 
     def close(self) -> None:
         """Bring what was written onto the disk."""
         if self._stream is not None:
-            self._stream.flush()
             os.fsync(self._stream.fileno())
             self._stream.close()
             self._stream = None

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import enum
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from tootsie.curate.datashop.passages import sentences
 from tootsie.datasets import storage
 from tootsie.datasets.yaml_model import validate
 from tootsie.datasets.yaml_source import read_yaml
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
-Text = Annotated[str, Field(min_length=1)]
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("a text without a word")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 SEE = "docs/datashop.md describes the keys"
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Rubric(enum.StrEnum):
@@ -51,16 +61,17 @@ class Protocol(enum.StrEnum):
     JOINT = "joint"
     """All at once, in one request."""
     TWO_STEP = "two-step"
-    """First a question, then its answer, as turns of a dialogue with examples before it: what small models can do."""
+    """A question and its answer in two requests, after examples: what small models can do."""
 
 
 class Answers(enum.StrEnum):
     """What answers in two steps consist of."""
 
     WRITTEN = "written"
-    """The model's own words."""
+    """The model's own words, after its question on the passage."""
     QUOTED = "quoted"
-    """The sentence of the passage that the model picks, word for word."""
+    """A sentence of the passage, word for word. The model writes the question that it answers; then, shown the passage, it must
+    pick that sentence for its question."""
 
 
 class Division(enum.StrEnum):
@@ -132,9 +143,19 @@ class ModelSpec(_Part):
     """Further seeds for a request whose answer has the wrong form."""
     temperature: float = Field(default=0.2, ge=0, le=2)
     top_p: float = Field(default=1.0, gt=0, le=1)
-    seed: int = 0
+    seed: int = Field(default=0, ge=0, le=2**31 - 1)
     """Of the sampling, where the server heeds one."""
     structured: Structured = Structured.LENGTHS
+
+    @field_validator("url")
+    @classmethod
+    def _base_url(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "http://absent")
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
+            raise ValueError("the base URL of an API is needed, such as http://localhost:8000/v1")
+        if parts.path.rstrip("/").endswith("/completions"):
+            raise ValueError("the base URL ends before /chat/completions, such as http://localhost:8000/v1")
+        return url
 
 
 class Annotation(_Part):
@@ -184,6 +205,8 @@ class Filter(_Part):
 class Shot(_Part):
     """An example of asking in two steps."""
 
+    title: str = ""
+    """Of the document."""
     text: Text
     question: Text
     answer: Text
@@ -201,9 +224,10 @@ class Rephrase(_Part):
     answers: Answers = Answers.WRITTEN
     """Of the protocol ``two-step``."""
     tries: int = Field(default=1, ge=1, le=20)
-    """Questions asked for at most, for each of the ``items``, until one holds before ``check``; of the protocol ``two-step``."""
+    """Questions asked for at most, for each of the ``items``, until one holds before ``check``; of the protocol ``two-step``.
+    Where answers are quoted, one for each sentence that stands alone, before another seed is tried."""
     shots: list[Shot] = []
-    """Examples of the protocol ``two-step``; absent: three in English."""
+    """Examples of the protocol ``two-step``; absent: four in English."""
     division: Division = Division.PACKED
     passage_characters: int = Field(default=2000, ge=100)
     """Longest passage; documents are divided between paragraphs."""
@@ -222,6 +246,11 @@ class Rephrase(_Part):
         if self.protocol is Protocol.TWO_STEP:
             if set(self.styles) != {Style.QA}:
                 raise ValueError("the protocol 'two-step' has the style 'qa' only")
+            if self.answers is Answers.WRITTEN and self.tries > 1 and self.temperature == 0:
+                raise ValueError("'tries' above 1 need a temperature: without one each try says the same")
+            for shot in self.shots if self.answers is Answers.QUOTED else ():
+                if " ".join(shot.answer.split()) not in sentences(shot.text):
+                    raise ValueError(f"the answer {shot.answer!r} of a shot is no sentence of its text")
         elif self.answers is Answers.QUOTED or self.tries > 1 or self.shots:
             raise ValueError("'answers: quoted', 'tries' and 'shots' need 'protocol: two-step'")
         return self
@@ -239,9 +268,17 @@ class Checks(_Part):
     answer_support: float = Field(default=0.6, ge=0, le=1)
     """Share of an answer's content words that the passage must have; its numbers must all be there."""
     question_support: float = Field(default=0.5, ge=0, le=1)
-    """Likewise of a question that is asked in two steps."""
+    """Likewise of a question that is asked in two steps; where answers are quoted, the answer or the title must have them."""
     language: bool = True
     """Whether the script of an item must be that of its passage."""
+
+    @model_validator(mode="after")
+    def _shortest_is_not_longest(self) -> Checks:
+        for part in ("answer", "question"):
+            least, most = (getattr(self, f"{end}_{part}_characters") for end in ("min", "max"))
+            if least > most:
+                raise ValueError(f"min_{part}_characters {least} is above max_{part}_characters {most}")
+        return self
 
 
 class DatashopSpec(_Part):

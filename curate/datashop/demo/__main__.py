@@ -1,8 +1,8 @@
-"""``python -m tootsie.curate.datashop.demo [FOLDER]``: from the sample dumps to questions, a scorer, a card and a token cache.
+"""``python -m tootsie.curate.datashop.demo [FOLDER]``: from real text to questions, a scorer, a card and a token cache.
 
-A model of 135 million parameters, served on this machine, reads some 500 documents of the three sample dumps (papers, wiki
-pages, threads): it grades a sample, a scorer learns from that, the best documents become questions and answers, and these a token
-cache that a plan can use. Every step goes on where it was stopped.
+A model of 135 million parameters, served on this machine, reads 460 documents (:mod:`.real_text`: articles, news, the chemical
+elements): it grades a sample, a scorer learns from that, the best documents become questions and answers, these a token cache,
+and a plan draws from that. Every step goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from pathlib import Path
 
 import yaml
 
-SAMPLES = {
-    "arxiv": ("ar5iv-sample-no-problem.zip", "ar5iv-sample-warning.zip"),
-    "wikipedia": ("samplewiki-NS0-20240501-ENTERPRISE-HTML.json.tar.gz",),
-    "stackexchange": ("sampleoverflow.stackexchange.com.7z",),
-}
+from tootsie.curate.datashop.demo import real_text
+from tootsie.datasets.manifest import read_documents
+
 SPEC = {
     "name": "demo-science-qa",
     "subjects": [
@@ -28,13 +26,13 @@ SPEC = {
         }
     ],
     "model": {"concurrency": 2, "temperature": 0.0, "timeout": 600, "reasks": 0},
-    "annotate": {"sample": 120, "rubric": "likelihood", "excerpt_characters": 700},
-    "scorer": {"positive_share": 0.35},
-    "filter": {"keep": 0.08},
+    "annotate": {"sample": 140, "rubric": "likelihood", "excerpt_characters": 700},
+    "scorer": {"positive_share": 0.35, "held_out": 0.3},
+    "filter": {"keep": 0.2},
     "rephrase": {
         "protocol": "two-step",
         "answers": "quoted",
-        "tries": 3,
+        "tries": 4,
         "division": "prose",
         "passage_characters": 600,
         "passages": 2,
@@ -42,27 +40,53 @@ SPEC = {
         "max_tokens": 60,
         "temperature": 0.4,
     },
-    "check": {"max_question_characters": 160},
-    "max_failures": 0.9,  # so small a model often does not come to an end
+    "check": {"max_question_characters": 160, "max_answer_characters": 300, "question_support": 0.7},
+    "max_failures": 0.1,
 }
+MIXTURE = {
+    "name": "demo-science-qa",
+    "seed": 1,
+    "sequence_length": 128,
+    "datasets": {"science-qa": {"cache": "cache"}},
+    "mixtures": {"questions": {"groups": {"questions": {"share": 1.0, "datasets": ["science-qa"]}}}},
+    "phases": [
+        {
+            "name": "questions",
+            "mixture": "questions",
+            "for": "1 epochs of science-qa",
+            "batch_size": 1,
+            "learning_rate": {"from": 1e-3},
+        }
+    ],
+}
+SHOWN = 20
+"""Questions that are printed at the end."""
 
 
 def main(folder: str) -> None:
     """Run the demonstration below ``folder``."""
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
-    samples = Path(__file__).resolve().parents[3] / "datasets" / "sample"
     start = time.monotonic()
-    corpora = []
-    for kind, names in SAMPLES.items():
-        out = root / "corpora" / kind
-        _tootsie("tootsie.curate", kind, *(str(samples / kind / name) for name in names), str(out))
-        corpora.append(str(out.resolve()))
+    real_text.download(root / "wheels")
+    corpora = real_text.write_corpora(root / "wheels", root / "corpora")
     spec = root / "spec.yaml"
-    spec.write_text(yaml.safe_dump({**SPEC, "inputs": corpora}, sort_keys=False))
+    spec.write_text(
+        yaml.safe_dump({**SPEC, "inputs": [str(path.resolve()) for path in corpora]}, sort_keys=False)
+    )
     _tootsie("tootsie.curate", "datashop", str(spec), str(root / "datashop"))
     _tootsie("tootsie.tokenize", "build", str(root / "datashop" / "check"), str(root / "cache"))
-    print(f"{time.monotonic() - start:.0f} s: card in {root}/datashop/README.md, token cache in {root}/cache")
+    (root / "mixture.yaml").write_text(yaml.safe_dump(MIXTURE, sort_keys=False))
+    _tootsie("tootsie.mixtures", "compile", str(root / "mixture.yaml"), "-o", str(root / "plan.json"))
+    made = list(read_documents(str(root / "datashop" / "check")))
+    for document in made[:: max(1, len(made) // SHOWN)][:SHOWN]:
+        print("", document.metadata.get("title", ""), document.text.strip(), sep="\n")
+    print(
+        f"\n{time.monotonic() - start:.0f} s; below {root}: {len(made)} documents of questions in datashop/check/, the card in"
+    )
+    print(
+        "datashop/README.md, the scorer's report in datashop/train-scorer/report.md, tokens in cache/, a plan in plan.json"
+    )
 
 
 def _tootsie(*arguments: str) -> None:

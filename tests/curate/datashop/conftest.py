@@ -184,9 +184,10 @@ def given_text(body: dict[str, Any]) -> str:
     """Return the text that a request is about, read as a model would have to: the one field between the boundaries, or the last
     one of a dialogue.
     """
-    turns = [one["content"] for one in body["messages"] if one["content"].startswith('{"text": ')]
+    turns = [json.loads(one["content"]) for one in body["messages"] if one["content"].startswith('{"')]
     if turns:
-        return str(json.loads(turns[-1])["text"])
+        given = [turn for turn in turns if "text" in turn or "sentence" in turn][-1]
+        return str(given.get("text") or given["sentence"])
     found = re.search(
         r"^BOUNDARY ([0-9a-f]{24})\n(.*)\nBOUNDARY \1$", body["messages"][-1]["content"], re.MULTILINE
     )
@@ -206,7 +207,10 @@ def right_answer(body: dict[str, Any]) -> Any:
             "question": f"What is said of {sentences[-1].split()[0].lower()} and {sentences[-1].split()[1]}?"
         }
     if kind == "answer":
-        return {"answer": sentences[-1]}
+        asked = json.loads(body["messages"][-1]["content"])["question"]
+        first, second = asked.removeprefix("What is said of ").removesuffix("?").split(" and ")
+        begin = f"{first.capitalize()} {second}"
+        return {"answer": next((one for one in sentences if one.startswith(begin)), sentences[0])}
     if kind == "description":
         return {"description": f"Text that explains science, told from {len(text)} characters."}
     if kind == "grade":

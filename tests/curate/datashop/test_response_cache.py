@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -45,6 +46,24 @@ def test_a_cut_anywhere_loses_the_last_answer_at_most(tmp_path: Path) -> None:
         found = ResponseCache(str(tmp_path))
         assert [found.get(key(n)) for n in range(cut // line)] == [{"n": n} for n in range(cut // line)]
         assert len(found) == cut // line
+
+
+def test_nothing_is_written_behind_what_a_full_disk_cut_off(tmp_path: Path) -> None:
+    cache = ResponseCache(str(tmp_path))
+    cache.put(key(1), {"n": 1})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (next(tmp_path.iterdir()).stat().st_size + 10, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            cache.put(key(2), {"n": 2})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    cache.put(key(3), {"n": 3})
+    assert cache.get(key(3)) == {"n": 3}
+    cache.close()
+    found = ResponseCache(str(tmp_path))
+    assert [key(n) in found for n in (1, 2, 3)] == [True, False, True]
+    assert found.damaged == 1
 
 
 def test_a_damaged_line_is_passed_over(tmp_path: Path) -> None:
