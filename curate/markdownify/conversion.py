@@ -27,7 +27,7 @@ from tootsie.curate.markdownify.stackexchange import STACKEXCHANGE_CLASSES
 from tootsie.curate.markdownify.style import Style
 from tootsie.curate.markdownify.styling import StyledSerializer
 from tootsie.curate.markdownify.tables import TABLE_TAGS
-from tootsie.curate.markdownify.unclosed import last_word, loses_its_end
+from tootsie.curate.markdownify.unclosed import loses_its_end
 from tootsie.curate.markdownify.wikipedia import (
     MEDIAWIKI_MATH,
     WIKIPEDIA_CLASSES,
@@ -206,10 +206,11 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
         parser = LexborHTMLParser(page)
     else:
         parser = LexborHTMLParser(page)
-        if parser.root is not None and loses_its_end(html, parser.root):
+        rules_of = serializer.classes.of
+        if parser.root is not None and loses_its_end(html, parser.root, rules_of):
             flat, _ = nesting.flatten(html, limits.max_depth, unwrap=True)
             rewritten = LexborHTMLParser(flat.encode())
-            if rewritten.root is not None and not loses_its_end(flat, rewritten.root, last_word(html)):
+            if rewritten.root is not None and not loses_its_end(flat, rewritten.root, rules_of, html):
                 html, parser, page = flat, rewritten, flat.encode()
                 serializer.counters["ends_recovered"] += 1
     root = parser.root

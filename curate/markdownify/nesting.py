@@ -21,9 +21,10 @@ _VOID = frozenset(
     ("area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param",
      "source", "track", "wbr")
 )  # fmt: skip
-_FORMATTING = frozenset(
+FORMATTING = frozenset(
     ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]
 )
+"""Elements that HTML opens again in each paragraph until they are closed."""
 RAW = frozenset(["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"])
 """Elements in which there are no tags but their own end."""
 _BREAKOUT = frozenset(
@@ -138,7 +139,7 @@ def _pairs() -> npt.NDArray[np.uint8]:
     table = np.zeros((256, 256), np.uint8)  # second byte, first byte
     table[:, _LETTER] = _START
     table[_LETTER, ord("/")] = _END
-    for names, flag in ((_FORMATTING, _MAYBE_FORMATTING), (_VOID, _MAYBE_VOID), (("option",), _MAYBE_OPTION)):
+    for names, flag in ((FORMATTING, _MAYBE_FORMATTING), (_VOID, _MAYBE_VOID), (("option",), _MAYBE_OPTION)):
         for name in names:
             for first in {ord(name[0]), ord(name[0].upper())}:
                 if len(name) == 1:
@@ -197,7 +198,7 @@ def is_deep(page: bytes, max_depth: int) -> bool:
     if len(unpaired) + _peak(steps[formatting]) + np.count_nonzero(kinds[maybe] & _START) <= MAX_UNCLOSED:
         return False
     names = marks[maybe] + 1 + ((kinds[maybe] & _END) != 0)
-    formatting[maybe] = _named(_view(padded, "<u8")[names], _FORMATTING)
+    formatting[maybe] = _named(_view(padded, "<u8")[names], FORMATTING)
     return int(np.count_nonzero(formatting[unpaired])) + _peak(steps[formatting]) > MAX_UNCLOSED
 
 
@@ -292,7 +293,7 @@ def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, in
         top = stack.pop()
         places.pop()
         open_count[top] -= 1
-        formatting -= top in _FORMATTING
+        formatting -= top in FORMATTING
         out.append(f"</{top}>")
         return top
 
@@ -359,13 +360,13 @@ def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, in
         while stack and name in _CLOSES.get(stack[-1], ()):
             close()
         # A paragraph may lie one deeper: where it begins shows what goes on behind an element that is left out.
-        if len(stack) >= max_depth + (name == "p") or (name in _FORMATTING and formatting >= MAX_REOPENED):
+        if len(stack) >= max_depth + (name == "p") or (name in FORMATTING and formatting >= MAX_REOPENED):
             skipped[name] = skipped.get(name, 0) + 1
             dropped += 1
             continue
         stack.append(name)
         places.append(len(out))
-        formatting += name in _FORMATTING
+        formatting += name in FORMATTING
         open_count[name] = open_count.get(name, 0) + 1
         out.append(tag)
     out.append(html[position:])

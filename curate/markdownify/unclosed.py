@@ -1,17 +1,19 @@
-"""Pages whose end is lost to what does not end: a comment, a script, a quotation mark, an element whose content is not read.
+"""Pages whose end is lost to what does not end: a comment, a script, a quotation mark, an element whose content is not read,
+emphasis that a rule may leave out.
 
 HTML5 gives all that follows to such a thing; to a reader it is text of the page. They are told by the last word of the
-source: it must be the last of the tree, in no element that is not read. Where it is not, :func:`.nesting.flatten` may
-rewrite the page.
+source: it must be the last of the tree, in no element that is not read, and in no emphasis of a class with rules that is
+opened again in each paragraph. Where it is not, :func:`.nesting.flatten` may rewrite the page.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from tootsie.curate.markdownify.inlines import is_hidden
-from tootsie.curate.markdownify.nesting import COMMENT_END, NOT_READ, RAW
+from tootsie.curate.markdownify.nesting import COMMENT_END, FORMATTING, NOT_READ, RAW
 
 _NO_TEXT = re.compile(r"<[^<>]*>|&#?\w+;")
 _TAIL = 2000
@@ -22,13 +24,19 @@ _STEPS = 1000
 """Nodes at the end of a tree among which its last text is looked for."""
 
 
-def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
+def loses_its_end(
+    html: str,
+    root: Any,
+    rules_of: Callable[[str], list[Callable[..., Any]]] = lambda names: [],
+    original: str | None = None,
+) -> bool:
     """Return whether the end of a page may be part of something that does not end.
 
     Args:
       html: its source.
       root: what that was parsed to.
-      word: its last word, when that is known.
+      rules_of: gives the rules of a profile for a value of ``class``.
+      original: what the page was before it was rewritten, where it was.
     """
     comment = html.rfind("<!--")
     if comment >= 0 and COMMENT_END.search(html, comment + 2) is None:
@@ -36,7 +44,9 @@ def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
     leaf = _last_text(root)
     text = (leaf.text_content or "") if leaf is not None else ""
     # The usual end of a short page is told at once: its last word and </p>.
-    word = word or _word_before_paragraph_end(html, text) or last_word(html)
+    word = (_word_before_paragraph_end(html, text) if original is None else None) or last_word(
+        original or html
+    )
     if word is None:
         return False
     if word not in text:
@@ -52,6 +62,10 @@ def loses_its_end(html: str, root: Any, word: str | None = None) -> bool:
             and (tag not in RAW or html.find(f"</{tag}", html.rfind(word)) < 0)
         ):
             return True
+        if tag in FORMATTING and outer.prev is None and rules_of(attributes.get("class") or ""):
+            tags = re.findall(rf"<(/?){tag}[\s/>]", original or html, re.IGNORECASE)
+            if 2 * tags.count("") > len(tags):
+                return True
         outer = outer.parent
     return False
 

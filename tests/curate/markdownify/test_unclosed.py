@@ -62,6 +62,28 @@ def test_a_script_or_a_comment_behind_a_lost_end_does_not_keep_it_lost(end: str)
     assert conversion.counters["ends_recovered"] == 1
 
 
+@pytest.mark.parametrize("tag", ["small", "b", "A"])
+def test_emphasis_that_a_rule_leaves_out_and_that_does_not_end_takes_its_paragraph_only(tag: str) -> None:
+    page = f'<p>a <{tag} class="noprint">b</p><p>c</p><ul><li>d</ul><p>e <br> f</p>'
+    conversion = convert(page, profile="wikipedia")
+    assert conversion.markdown == "a\n\nc\n\n- d\n\ne  \nf\n"
+    assert (conversion.counters["noprint_dropped"], conversion.counters["ends_recovered"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("page", "markdown"),
+    [
+        ('<p>a</p><p><small class="noprint">b</small></p>', "a\n"),
+        ('<p>a <small class="noprint">b</small></p><p><small>c</p><p>d</p>', "a\n\nc\n\nd\n"),
+        ('<p>a <span class="noprint">b</p><p>c</p>', "a\n\nc\n"),
+    ],
+)
+def test_what_ends_or_is_not_opened_again_is_no_lost_end(page: str, markdown: str) -> None:
+    conversion = convert(page, profile="wikipedia")
+    assert conversion.markdown == markdown
+    assert "ends_recovered" not in conversion.counters
+
+
 def test_rules_by_class_are_remembered_up_to_a_bound() -> None:
     rules = ClassRules({"a": print, "b": len})
     assert rules.of("b x a") == [len, print]
