@@ -25,6 +25,8 @@ HELD_RECORDS = 1 << 20
 
 Records = NDArray[Any]
 """A one-dimensional structured array."""
+Kind = tuple[tuple[str, str], ...]
+"""Fields and types of records."""
 Part = tuple[int, int, int]
 """Task, offset in bytes, records."""
 
@@ -74,6 +76,27 @@ class ArrayWriter:
             self._position += len(data)
 
 
+def filled(kind: Kind, count: int, /, **fields: Any) -> Records:
+    """Return ``count`` records with these fields, the others zero."""
+    made = np.zeros(count, list(kind))
+    for name, values in fields.items():
+        made[name] = values
+    return made
+
+
+def only(records: Records, kind: Kind) -> Records:
+    """Return records with some of their fields."""
+    return filled(kind, len(records), **{name: records[name] for name, _ in kind})
+
+
+def spread(numbers: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return hashes of numbers, by whose upper half they spread evenly over buckets (SplitMix64)."""
+    mixed = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
 def read_parts(folder: str, step: str, parts: Iterable[Part], kind: np.dtype[Any]) -> Records:
     """Return the records of one bucket, task after task."""
     found = [np.empty(0, kind)]
@@ -93,8 +116,8 @@ class Shuffle:
     """Of the run; the files lie in its ``_work``."""
     name: str
     """Of the step."""
-    kind: tuple[tuple[str, str], ...]
-    """Fields and types of a record; one is ``hash``, ``<u8``."""
+    kind: Kind
+    """Of a record; one field is ``hash``, ``<u8``."""
     make: Callable[[Any], Iterator[Records]]
     """Yields the records of a task."""
     meet: Callable[[Records], Mapping[str, NDArray[Any]]]
@@ -144,36 +167,76 @@ class _Meet(beam.DoFn):
         yield bucket
 
 
-def run_shuffle(shuffle: Shuffle, tasks: Sequence[Any], options: Any) -> dict[str, NDArray[Any]]:
-    """Run a step and return the arrays of all its buckets, bucket after bucket.
+@dataclass(frozen=True)
+class Met:
+    """What a step came down to: some arrays for each bucket, in files, read one bucket at a time."""
+
+    folder: str
+    """Of the run."""
+    name: str
+    """Of the step."""
+    buckets: int
+    shuffled_bytes: int = 0
+    """What went through the files of the shuffle."""
+
+    def read(self, bucket: int, name: str, kind: Any) -> NDArray[Any]:
+        """Return one array of a bucket, an empty one of type ``kind`` where the bucket got no records."""
+        url = step_url(self.folder, f"{self.name}-met", bucket, "npz")
+        if not storage.exists(url):
+            return np.empty(0, kind)
+        with storage.open_binary(url) as stream, contextlib.closing(np.load(stream)) as arrays:
+            return np.asarray(arrays[name])
+
+    def gather(self, name: str, kind: Any) -> NDArray[Any]:
+        """Return one array of all buckets, bucket after bucket."""
+        return np.concatenate([self.read(bucket, name, kind) for bucket in range(self.buckets)])
+
+    def total(self, name: str) -> int:
+        """Return the sum of a count that each bucket has."""
+        return sum(int(self.read(bucket, name, np.int64).sum()) for bucket in range(self.buckets))
+
+
+def run_shuffle(shuffle: Shuffle, tasks: Sequence[Any], options: Any, *, alone: bool = False) -> Met:
+    """Run a step.
 
     Args:
       shuffle: the step.
       tasks: what ``make`` is called with, one worker each.
       options: of Beam.
+      alone: do it in this process, bucket after bucket: for steps so small that the start of workers costs more.
     """
     done = step_url(shuffle.folder, f"{shuffle.name}-met", 99_999, "done")
     if not storage.exists(done):
-        beam_runner.run(
-            lambda pipeline: (
-                pipeline
-                | "Tasks" >> beam.Create(list(enumerate(tasks)), reshuffle=False)
-                | "SpreadTasks" >> beam.GroupByKey()
-                | "Make" >> beam.ParDo(_Make(shuffle))
-                | "ByBucket" >> beam.GroupByKey()
-                | "Meet" >> beam.ParDo(_Meet(shuffle))
-            ),
-            options,
+        if alone:
+            _run_alone(shuffle, tasks)
+        else:
+            beam_runner.run(
+                lambda pipeline: (
+                    pipeline
+                    | "Tasks" >> beam.Create(list(enumerate(tasks)), reshuffle=False)
+                    | "SpreadTasks" >> beam.GroupByKey()
+                    | "Make" >> beam.ParDo(_Make(shuffle))
+                    | "ByBucket" >> beam.GroupByKey()
+                    | "Meet" >> beam.ParDo(_Meet(shuffle))
+                ),
+                options,
+            )
+        sizes = (
+            storage.size(step_url(shuffle.folder, shuffle.name, task, "bin")) for task in range(len(tasks))
         )
-        storage.write_bytes(done, b"")
-    found: dict[str, list[NDArray[Any]]] = {}
-    for bucket in range(shuffle.buckets):
-        url = step_url(shuffle.folder, f"{shuffle.name}-met", bucket, "npz")
-        if storage.exists(url):
-            with storage.open_binary(url) as stream, contextlib.closing(np.load(stream)) as arrays:
-                for name in arrays.files:
-                    found.setdefault(name, []).append(arrays[name])
-    return {name: np.concatenate(parts) for name, parts in found.items()}
+        storage.write_bytes(done, str(sum(sizes)).encode())
+    return Met(shuffle.folder, shuffle.name, shuffle.buckets, int(storage.read_bytes(done)))
+
+
+def _run_alone(shuffle: Shuffle, tasks: Sequence[Any]) -> None:
+    make, meet = _Make(shuffle), _Meet(shuffle)
+    parts: dict[int, list[Part]] = {}
+    for task, payload in enumerate(tasks):
+        for bucket, part in make.process((task, [payload])):
+            parts.setdefault(bucket, []).append(part)
+    for element in sorted(parts.items()):
+        for _ in meet.process(element):
+            pass
 
 
 class _Do(beam.DoFn):

@@ -79,9 +79,8 @@ def find_boilerplate(
     shuffle = Shuffle(
         run.folder, "lines", KIND, count_lines, CountedLines(settings.boilerplate_documents), buckets
     )
-    found = run_shuffle(shuffle, run.files, options)
-    if not found:
-        return np.empty(0, np.uint64)
+    met = run_shuffle(shuffle, run.files, options)
+    found = {name: met.gather(name, np.uint64) for name in ("hash", "site", "count")}
     is_site = found["hash"] == found["site"]
     order = np.argsort(found["hash"][is_site])
     sites, totals = found["hash"][is_site][order], found["count"][is_site][order]

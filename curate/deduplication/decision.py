@@ -3,117 +3,152 @@
 Documents are taken from the longest on. One goes if it has passed the comparison with a longer one (ties: see
 :func:`tootsie.curate.deduplication.proposal.propose`) that stays; where all it has passed with have gone themselves, the
 documents that those went for are compared with it, which makes another round. Nothing follows by transitivity.
+
+All that bears on a document is in the connected component that it belongs to by the pairs that passed. So components are decided
+apart, on any worker; the largest of them has to fit in the memory of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tootsie.curate.array_shuffle import Met, Records, Shuffle, filled, only, run_shuffle, spread
+from tootsie.curate.deduplication.components import Components
 from tootsie.curate.deduplication.proposal import PAIR, unique_pairs
+from tootsie.curate.deduplication.verification import ComparedPairs
 
-BLOCK = 1 << 16
-"""Pairs that are made Python's numbers at a time."""
-REJECTED = (("small", "<u8"), ("large", "<u8"), ("containment", "<f8"))
 PASSED = (*PAIR, ("exact", "?"), ("containment", "<f8"))
 """A pair of which the small document is in the large one."""
+COMPARED = (("small", "<u8"), ("large", "<u8"), ("containment", "<f8"))
+"""A pair that was compared."""
+SORTED = (("hash", "<u8"), *PASSED, ("passed", "?"))
+"""A pair on its way to its component."""
 MAX_STEPS = 64
 """Steps in which all that can be decided is; what is left is a chain, and is decided one by one."""
 MAX_ROUNDS = 8
 """Rounds of comparisons; documents still undecided then are kept."""
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """Why a document goes."""
-
-    kept: int
-    """The document that has its content, and stays."""
-    exact: bool
-    """Whether both have the same words."""
-    containment: float
-    """Share of its n-grams that the other has."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What becomes of the documents."""
-
-    removed: dict[int, Verdict]
-    """By number."""
-    rejected: NDArray[Any]
-    """Pairs that were proposed and did not pass (:data:`REJECTED`), ordered."""
-    clusters: dict[int, int]
-    """Cluster of each document that is in one: the smallest number of its members."""
-    proposed_groups: dict[int, int]
-    """Groups that follow from the proposed pairs alone: what removal without comparison would go by."""
+Compare = Callable[[NDArray[Any]], NDArray[np.float64]]
+"""Returns the containment of each of some pairs."""
 
 
 def decide(
-    exact: NDArray[Any],
-    near: NDArray[Any],
-    compare: Callable[[NDArray[Any]], NDArray[np.float64]],
-    *,
-    threshold: float,
-    cluster_threshold: float,
-) -> Decision:
-    """Decide on the documents of all pairs.
+    passed: NDArray[Any], refused: NDArray[Any], compare: Compare, threshold: float
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Decide on the documents of some components.
 
     Args:
-      exact: pairs whose words are the same.
-      near: pairs that were proposed.
-      compare: returns the containment of each of some pairs.
+      passed: the pairs that passed the first comparison, or whose words are the same (:data:`PASSED`).
+      refused: those that did not pass it, which need not be compared again (:data:`PAIR`).
+      compare: compares more.
       threshold: containment from which a pair passes.
-      cluster_threshold: containment from which its documents belong together.
+
+    Returns:
+      For each document that goes the pair by which it goes (:data:`PASSED`), by number; the pairs that were compared here
+      (:data:`COMPARED`).
     """
-    passed = _passed(exact, np.ones(len(exact)), exact=True)
-    rejected = [np.empty(0, list(REJECTED))]
-    together = [exact]
-    seen = np.empty(0, list(PAIR))
-    removed = np.empty(0, list(PASSED))
-    pairs = near
-    for _ in range(MAX_ROUNDS):
-        shares = compare(pairs)
-        passes = shares >= threshold
-        passed = np.concatenate([passed, _passed(pairs[passes], shares[passes], exact=False)])
-        refused = np.empty(int((~passes).sum()), list(REJECTED))
-        refused["small"], refused["large"] = pairs["small"][~passes], pairs["large"][~passes]
-        refused["containment"] = shares[~passes]
-        rejected.append(refused)
-        # Only documents that have passed with another one are looked at again.
-        again = ~passes
-        again[again] = np.isin(refused["small"], passed["small"])
-        seen = np.concatenate([seen, pairs[again]])
-        together.append(pairs[shares >= cluster_threshold])
-        removed = _removed(passed)
-        pairs = _next_pairs(passed, removed, seen)
+    removed = _removed(passed)
+    compared = [np.empty(0, list(COMPARED))]
+    for _ in range(1, MAX_ROUNDS):
+        pairs = _next_pairs(passed, removed, refused)
         if not len(pairs):
             break
+        shares = compare(pairs)
+        compared.append(
+            filled(COMPARED, len(pairs), small=pairs["small"], large=pairs["large"], containment=shares)
+        )
+        passes = shares >= threshold
+        passed = np.concatenate([passed, passing(pairs[passes], shares[passes], exact=False)])
+        refused = np.concatenate([refused, pairs[~passes]])
+        removed = _removed(passed)
     assert not np.isin(removed["large"], removed["small"]).any()
-    found_not = np.concatenate(rejected)
-    return Decision(
-        {small: Verdict(large, same, share) for small, large, _, _, same, share in _rows(removed)},
-        found_not[np.lexsort((found_not["large"], found_not["small"]))],
-        components(together),
-        components([exact, near]),
+    return removed, np.concatenate(compared)
+
+
+def passing(pairs: NDArray[Any], shares: NDArray[np.float64], *, exact: bool) -> NDArray[Any]:
+    """Return pairs with what the comparison gave (:data:`PASSED`)."""
+    fields = {name: pairs[name] for name, _ in PAIR}
+    return filled(PASSED, len(pairs), **fields, exact=exact, containment=shares)
+
+
+@dataclass(frozen=True)
+class _ToComponents:
+    """Sends the pairs of a bucket to their components."""
+
+    compared: ComparedPairs
+    verified: Components
+    threshold: float
+
+    def __call__(self, bucket: int) -> Iterator[Records]:
+        vertices, labels = self.verified.labels(bucket)
+        if not len(vertices):
+            return
+        exact = self.compared.exact(bucket)
+        near, shares = self.compared.near(bucket)
+        for pairs in (passing(exact, np.ones(len(exact)), exact=True), passing(near, shares, exact=False)):
+            # A document's own bucket is that of the pairs in which it is the large one.
+            place = np.minimum(np.searchsorted(vertices, pairs["large"]), len(vertices) - 1)
+            known = vertices[place] == pairs["large"]
+            pairs, label = pairs[known], labels[place[known]]
+            fields = {name: pairs[name] for name, _ in PASSED}
+            yield filled(
+                SORTED,
+                len(pairs),
+                hash=spread(label),
+                passed=pairs["containment"] >= self.threshold,
+                **fields,
+            )
+
+
+@dataclass(frozen=True)
+class _Decide:
+    """Decides on the components of a bucket."""
+
+    compare: Compare
+    threshold: float
+
+    def __call__(self, records: Records) -> Mapping[str, NDArray[Any]]:
+        """Return ``removed`` and ``compared``, see :func:`decide`."""
+        passed = only(records[records["passed"]], PASSED)
+        refused = only(records[~records["passed"]], PAIR)
+        removed, compared = decide(passed, refused, self.compare, self.threshold)
+        return {"removed": removed, "compared": compared}
+
+
+def decide_all(
+    compared: ComparedPairs,
+    verified: Components,
+    compare: Compare,
+    threshold: float,
+    options: Any,
+    *,
+    alone: bool,
+) -> Met:
+    """Decide on all components: ``removed`` and ``compared`` of each bucket.
+
+    Args:
+      compared: all pairs.
+      verified: the components that those make which passed.
+      compare: compares more.
+      threshold: containment from which a pair passes.
+      options: of Beam.
+      alone: whether this process does it.
+    """
+    pairs = compared.pairs
+    shuffle = Shuffle(
+        pairs.folder,
+        "decided",
+        SORTED,
+        _ToComponents(compared, verified, threshold),
+        _Decide(compare, threshold),
+        pairs.buckets,
     )
-
-
-def _rows(records: NDArray[Any]) -> Iterator[Any]:
-    for start in range(0, len(records), BLOCK):
-        yield from records[start : start + BLOCK].tolist()
-
-
-def _passed(pairs: NDArray[Any], shares: NDArray[np.float64], *, exact: bool) -> NDArray[Any]:
-    found = np.empty(len(pairs), list(PASSED))
-    for name in ("small", "large", "words", "characters"):
-        found[name] = pairs[name]
-    found["exact"], found["containment"] = exact, shares
-    return found
+    return run_shuffle(shuffle, list(range(pairs.buckets)), options, alone=alone)
 
 
 def _removed(passed: NDArray[Any]) -> NDArray[Any]:
@@ -159,32 +194,10 @@ def _removed(passed: NDArray[Any]) -> NDArray[Any]:
 def _next_pairs(passed: NDArray[Any], removed: NDArray[Any], seen: NDArray[Any]) -> NDArray[Any]:
     """Return the pairs of documents that have not gone with what those went for that they had passed with, unless seen."""
     again = passed[np.isin(passed["large"], removed["small"]) & ~np.isin(passed["small"], removed["small"])]
-    wanted = np.empty(len(again), list(PAIR))
-    for name in ("small", "words", "characters"):
-        wanted[name] = again[name]
+    wanted = only(again, PAIR)
     wanted["large"] = removed["large"][np.searchsorted(removed["small"], again["large"])]
     wanted = unique_pairs(wanted)
+    seen = seen[np.isin(seen["small"], wanted["small"])]
     both = np.concatenate([seen[["small", "large"]], wanted[["small", "large"]]])
     _, keys = np.unique(both, return_inverse=True)
     return wanted[~np.isin(keys[len(seen) :], keys[: len(seen)])]
-
-
-def components(parts: Sequence[NDArray[Any]]) -> dict[int, int]:
-    """Return the smallest member of the connected component of each number that is in a pair.
-
-    Each number takes the smallest label around it, and its label's label, until nothing changes (Zhang, Azad and Hu, "FastSV",
-    2020): as many passes over the pairs as the logarithm of their number, about.
-    """
-    ends = [np.concatenate([pairs[name] for pairs in parts]) for name in ("small", "large")]
-    numbers, places = np.unique(np.concatenate(ends), return_inverse=True)
-    one, other = places[: len(ends[0])], places[len(ends[0]) :]
-    label = np.arange(len(numbers))
-    while True:
-        above = label[label]
-        found = above.copy()
-        for start, stop in ((one, other), (other, one)):
-            np.minimum.at(found, label[start], above[stop])
-            np.minimum.at(found, start, above[stop])
-        if np.array_equal(found, label):
-            return dict(zip(numbers.tolist(), numbers[label].tolist(), strict=True))
-        label = found

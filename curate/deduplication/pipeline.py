@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import bisect
-import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tootsie.curate import cleaning_run
-from tootsie.curate.array_shuffle import Shuffle, run_shuffle, step_url
+from tootsie.curate.array_shuffle import Met, Shuffle, run_shuffle, step_url
 from tootsie.curate.cleaning_run import CleaningRun
 from tootsie.curate.corpus import EXCERPT, Dropped, Kept, Outcome
 from tootsie.curate.deduplication.boilerplate import find_boilerplate
+from tootsie.curate.deduplication.compared_documents import extract, files_of
 from tootsie.curate.deduplication.compared_text import without_boilerplate
-from tootsie.curate.deduplication.decision import BLOCK, Decision, Verdict, decide
-from tootsie.curate.deduplication.proposal import KIND, BoilerplateFile, Signer, propose, unique_pairs
+from tootsie.curate.deduplication.components import Components, components
+from tootsie.curate.deduplication.decision import COMPARED, decide_all
+from tootsie.curate.deduplication.linked_pairs import link_pairs
+from tootsie.curate.deduplication.outcomes import Found, Removed, join_evidence, read_decisions, tell_files
+from tootsie.curate.deduplication.proposal import KIND, BoilerplateFile, Signer, propose
 from tootsie.curate.deduplication.settings import Boilerplate, DeduplicationSettings
-from tootsie.curate.deduplication.verification import compare, extract, read_names
+from tootsie.curate.deduplication.verification import ComparedPairs, Comparer, compare
 from tootsie.datasets import storage
 from tootsie.datasets.document import CLUSTER, Document
 from tootsie.datasets.errors import InputError
@@ -34,9 +37,10 @@ GROUPS = "evidence/groups.jsonl.zst"
 """Every document that was proposed, with the group that follows from the proposals alone and its cluster."""
 BUCKET_RECORDS = 1 << 22
 """Records that meet in a bucket, about."""
-
-Removed = tuple[str, str, str, float]
-"""Reason, source and id of the document that was kept, containment."""
+BUCKET_PAIRS = 1 << 20
+"""Pairs that meet in a bucket, about."""
+ALONE_BUCKETS = 4
+"""Buckets of pairs that are decided where the command was started, one after another; more go through Beam."""
 
 
 class JudgeDuplicates:
@@ -56,8 +60,8 @@ class JudgeDuplicates:
     def _turn_to(self, number: int) -> None:
         file = bisect.bisect_right(self.firsts, number) - 1
         if file != self._file:
-            content = json.loads(storage.read_bytes(step_url(self.folder, "decisions", file, "json")))
-            self._file, self._removed, self._clusters = file, content["removed"], content["clusters"]
+            self._removed, self._clusters = read_decisions(self.folder, file)
+            self._file = file
 
     def __call__(self, number: int, document: Document) -> Outcome:
         """Return what becomes of a document."""
@@ -128,15 +132,13 @@ def deduplicate(
         storage.write_bytes(url, lines.astype("<u8").tobytes())
         boilerplate = BoilerplateFile(url)
     shuffle = Shuffle(run.folder, "signatures", KIND, Signer(settings, boilerplate), propose, buckets)
-    found = run_shuffle(shuffle, run.files, options)
-    exact, near = unique_pairs(found["exact"]), unique_pairs(found["near"])
-    decision = _decide(run, settings, boilerplate, exact, near, options)
-    names = read_names(run)
-    report = _report(run, settings, decision, lines, exact, near, int(found["crowded"].sum()))
-    cleaning_run.write_jsonl(storage.join(run.folder, EVIDENCE), _evidence(decision, names, settings))
-    cleaning_run.write_jsonl(storage.join(run.folder, GROUPS), _groups(decision, names))
+    proposals = run_shuffle(shuffle, run.files, options)
+    decision = _decide(run, settings, boilerplate, proposals, options)
+    report = _report(run, settings, decision, len(lines))
+    files = len(run.files)
+    join_evidence(run.folder, ("removed", "refused"), files, storage.join(run.folder, EVIDENCE))
+    join_evidence(run.folder, ("groups",), files, storage.join(run.folder, GROUPS))
     _check_shares(run, report, max_removed, acknowledged)
-    _write_decisions(run, decision, names)
     judge = JudgeDuplicates(
         run.folder,
         tuple(file.first for file in run.files),
@@ -146,149 +148,118 @@ def deduplicate(
     return cleaning_run.write_documents(run, judge, options, max_failures), report
 
 
+@dataclass(frozen=True)
+class _Decision:
+    """What was decided, and how."""
+
+    proposals: Met
+    pairs: Met
+    found: Found
+    outcomes: Met
+    alone: bool
+    """Whether this process decided, and not workers."""
+    shuffled: dict[str, int]
+    """Bytes of each step."""
+
+
 def _decide(
     run: CleaningRun,
     settings: DeduplicationSettings,
     boilerplate: BoilerplateFile,
-    exact: NDArray[Any],
-    near: NDArray[Any],
+    proposals: Met,
     options: Any,
-) -> Decision:
-    compared = np.unique(np.concatenate([near["small"], near["large"]]))
-    # One that went for a document that goes itself is compared with what that one went for.
-    also = exact["small"][np.isin(exact["large"], compared)]
-    compared = np.union1d(compared, also)
-    numbers = np.unique(np.concatenate([compared, exact["small"], exact["large"]]))
-    extract(run, settings, boilerplate, numbers, np.isin(numbers, compared), options)
-    rounds = iter(range(1000))
-    return decide(
-        exact,
-        near,
-        lambda pairs: compare(run, next(rounds), pairs, options),
-        threshold=settings.containment,
-        cluster_threshold=settings.cluster_containment,
+) -> _Decision:
+    buckets = max(1, -(-proposals.total("pairs") // BUCKET_PAIRS))
+    alone = buckets <= ALONE_BUCKETS
+    files = files_of(run)
+    pairs = link_pairs(run.folder, proposals, buckets, options, alone=alone)
+    asked = extract(run, settings, boilerplate, pairs, options)
+    compared = compare(pairs, files, options)
+
+    def graph(name: str, edges: Edges) -> Components:
+        return components(run.folder, name, edges, buckets, options, alone=alone)
+
+    proposed = graph("proposed", Edges(compared, 0.0))
+    verified = graph("verified", Edges(compared, settings.containment))
+    decided = decide_all(
+        compared, verified, Comparer(run.folder, files), settings.containment, options, alone=alone
     )
-
-
-def _write_decisions(run: CleaningRun, decision: Decision, names: dict[int, tuple[str, str]]) -> None:
-    """Write for each file which of its documents go, and the clusters of the others."""
-    removed: list[dict[int, Removed]] = [{} for _ in run.files]
-    clusters: list[dict[int, str]] = [{} for _ in run.files]
-    firsts = [file.first for file in run.files]
-    for number, verdict in decision.removed.items():
-        removed[bisect.bisect_right(firsts, number) - 1][number] = _reason(verdict, names)
-    for number, first in decision.clusters.items():
-        if number not in decision.removed:
-            clusters[bisect.bisect_right(firsts, number) - 1][number] = "/".join(names[first])
-    for index in range(len(firsts)):
-        content = json.dumps({"removed": removed[index], "clusters": clusters[index]}).encode()
-        storage.write_bytes(step_url(run.folder, "decisions", index, "json"), content)
-
-
-def _reason(verdict: Verdict, names: dict[int, tuple[str, str]]) -> Removed:
-    source, name = names[verdict.kept]
-    return (
-        "exact duplicate" if verdict.exact else "near duplicate",
-        source,
-        name,
-        round(verdict.containment, 6),
-    )
-
-
-def _evidence(
-    decision: Decision, names: dict[int, tuple[str, str]], settings: DeduplicationSettings
-) -> Iterator[dict[str, Any]]:
-    """Yield a row for each removed document, then one for each pair that was refused."""
-    for number in sorted(decision.removed):
-        verdict = decision.removed[number]
-        yield _row(
-            names,
-            number,
-            verdict.kept,
-            "removed",
-            "exact" if verdict.exact else "near",
-            verdict.containment,
-            settings.ngram,
-        )
-    for start in range(0, len(decision.rejected), BLOCK):
-        for small, large, found in decision.rejected[start : start + BLOCK].tolist():
-            yield _row(names, small, large, "refused", "near", found, settings.ngram)
-
-
-def _groups(decision: Decision, names: dict[int, tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    for number, first in sorted(decision.proposed_groups.items()):
-        cluster = decision.clusters.get(number)
-        yield {
-            "source": names[number][0],
-            "id": names[number][1],
-            "proposed_group": "/".join(names[first]),
-            "cluster": None if cluster is None else "/".join(names[cluster]),
-        }
-
-
-def _row(
-    names: dict[int, tuple[str, str]],
-    small: int,
-    large: int,
-    verdict: str,
-    method: str,
-    share: float,
-    ngram: int,
-) -> dict[str, Any]:
-    return {
-        "verdict": verdict,
-        "document": {"source": names[small][0], "id": names[small][1]},
-        "other": {"source": names[large][0], "id": names[large][1]},
-        "method": method,
-        "containment": round(share, 6),
-        "ngram": ngram,
+    clusters = graph("clusters", Edges(compared, settings.cluster_containment, decided))
+    found = Found(compared, decided, proposed, clusters, settings.containment)
+    outcomes = tell_files(run.folder, found, files, settings.ngram, options, alone=alone)
+    shuffled = {
+        "signatures": proposals.shuffled_bytes,
+        "pairs": pairs.shuffled_bytes + asked.shuffled_bytes,
+        "components": sum(one.shuffled_bytes for one in (proposed, verified, clusters)),
+        "decision": decided.shuffled_bytes,
+        "outcomes": outcomes.shuffled_bytes,
     }
+    return _Decision(proposals, pairs, found, outcomes, alone, shuffled)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of a graph of documents: exact pairs, and those of which the small document is in the large one to some share."""
+
+    compared: ComparedPairs
+    least: float
+    """Share."""
+    decided: Met | None = None
+    """Whose comparisons count too."""
+
+    def __call__(self, bucket: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Return the ends of the edges of a bucket."""
+        near, shares = self.compared.near(bucket)
+        parts = [self.compared.exact(bucket), near[shares >= self.least]]
+        if self.decided is not None:
+            later = self.decided.read(bucket, "compared", list(COMPARED))
+            parts.append(later[later["containment"] >= self.least])
+        one, other = (np.concatenate([part[name] for part in parts]) for name in ("small", "large"))
+        return one, other
 
 
 def _report(
-    run: CleaningRun,
-    settings: DeduplicationSettings,
-    decision: Decision,
-    lines: NDArray[np.uint64],
-    exact: NDArray[Any],
-    near: NDArray[Any],
-    crowded: int,
+    run: CleaningRun, settings: DeduplicationSettings, decision: _Decision, boilerplate_lines: int
 ) -> dict[str, Any]:
-    removed = np.array(sorted(decision.removed), np.uint64)
-    # Without comparison, all but one of a group would go.
-    unverified = np.array(sorted(n for n, first in decision.proposed_groups.items() if n != first), np.uint64)
     sources = {}
+    file = 0
     for output in run.outputs:
         documents = output.corpus.documents
-        bounds = (
-            [output.corpus.files[0].first, output.corpus.files[0].first + documents] if documents else [0, 0]
+        removed, unverified = (
+            sum(
+                int(decision.outcomes.read(file + one, name, np.int64).sum())
+                for one in range(len(output.corpus.files))
+            )
+            for name in ("removed", "unverified")
         )
-        first, stop = np.searchsorted(removed, bounds).tolist()
-        one, other = np.searchsorted(unverified, bounds).tolist()
+        file += len(output.corpus.files)
         sources[output.corpus.source] = {
             "manifest_sha256": output.corpus.manifest_sha256,
             "documents": documents,
-            "removed": stop - first,
-            "removed_share": round((stop - first) / max(1, documents), 6),
-            "unverified_would_remove": other - one,
+            "removed": removed,
+            "removed_share": round(removed / max(1, documents), 6),
+            "unverified_would_remove": unverified,
         }
-    sizes = Counter(decision.clusters.values())
+    found = decision.found
+    count, members, largest = found.clusters.sizes()
     return {
         "format": "tootsie-deduplication/1",
         "run": run.identity,
         "settings": settings.content(),
         "sources": sources,
         "pairs": {
-            "exact": len(exact),
-            "proposed": len(near),
-            "refused": len(decision.rejected),
-            "documents_in_crowds": crowded,
+            "exact": decision.pairs.total("exact_count"),
+            "proposed": decision.pairs.total("near_count"),
+            "refused": decision.outcomes.total("refused"),
+            "documents_in_crowds": decision.proposals.total("crowded"),
         },
-        "boilerplate_lines": len(lines),
-        "clusters": {
-            "count": len(sizes),
-            "documents": sum(sizes.values()),
-            "largest": max(sizes.values(), default=0),
+        "boilerplate_lines": boilerplate_lines,
+        "clusters": {"count": count, "documents": members, "largest": largest},
+        "decision": {
+            "by": "one process" if decision.alone else "shuffles",
+            "buckets": decision.pairs.buckets,
+            "rounds": {"proposed": found.proposed.rounds, "clusters": found.clusters.rounds},
+            "shuffled_bytes": decision.shuffled,
         },
     }
 

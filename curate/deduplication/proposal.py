@@ -132,7 +132,7 @@ class Signer:
 
 
 def propose(records: Records) -> Mapping[str, NDArray[Any]]:
-    """Return the pairs of one bucket, ``exact`` and ``near``, and how many documents were in crowds.
+    """Return the pairs of one bucket, ``exact`` and ``near``, and how many ``pairs`` and documents in crowds there were.
 
     Of two documents the one with more words is the large one, then that with more characters, spaces aside, then the first.
     """
@@ -165,11 +165,12 @@ def propose(records: Records) -> Mapping[str, NDArray[Any]]:
                 large = np.concatenate([large, np.minimum(one, other)])
         near.append(_pairs(group, small, large))
     empty = np.empty(0, list(PAIR))
-    return {
+    found = {
         "exact": np.concatenate([empty, *pairs]),
         "near": unique_pairs(np.concatenate([empty, *near])),
-        "crowded": np.array([crowded]),
     }
+    count = sum(map(len, found.values()))
+    return {**found, "crowded": np.array([crowded]), "pairs": np.array([count])}
 
 
 def unique_pairs(pairs: Records) -> Records:

@@ -185,6 +185,29 @@ def test_the_same_bytes_whatever_the_workers(curate, planted, write) -> None:
     assert one.bytes == two.bytes
 
 
+def growing(texts: int) -> list[dict[str, object]]:
+    """Texts each of which holds the one before it."""
+    lines = [prose(number, 9) for number in range(texts + 20)]
+    return [record(f"log {number}", "\n".join(lines[: 20 + number])) for number in range(texts)]
+
+
+def test_the_same_decided_in_one_process_or_in_shuffles(curate, planted, write, monkeypatch) -> None:
+    rows = [*(one.record() for one in planted.planted_corpus(2, seed=8)), *growing(12)]
+    folder = write("in", rows, files=3)
+    arguments = (folder / "*.jsonl", "--max-removed=1", "--containment=0.8", "--cluster-containment=0.9")
+    one = curate("dedup", *arguments, out="one")
+    monkeypatch.setattr(pipeline, "BUCKET_PAIRS", 50)
+    monkeypatch.setattr(pipeline, "ALONE_BUCKETS", 0)
+    many = curate("dedup", *arguments, out="many")
+    found = [one.bytes, many.bytes]
+    reports = [json.loads(files.pop("deduplication.json")) for files in found]
+    decisions = [report.pop("decision") for report in reports]
+    assert [one["by"] for one in decisions] == ["one process", "shuffles"]
+    assert decisions[0]["buckets"] == 1 < decisions[1]["buckets"]
+    assert reports[0] == reports[1]
+    assert found[0] == found[1]
+
+
 def test_clusters_name_what_no_split_may_divide(curate, write) -> None:
     base = article(1, 6)
     changed = base.replace(base.split()[200], "otherwise")
@@ -201,7 +224,10 @@ def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(curate, stopped_after,
     for module, name in (
         (pipeline, "find_boilerplate"),
         (pipeline, "run_shuffle"),
+        (pipeline, "extract"),
         (pipeline, "compare"),
+        (pipeline, "decide_all"),
+        (pipeline, "tell_files"),
         (cleaning_run, "run_tasks"),
         (cleaning_run, "write_card"),
     ):
