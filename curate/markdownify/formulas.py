@@ -49,7 +49,8 @@ _TYPESETTER = re.compile(
     r"<script[^>]{0,400}\bsrc=[^>]{0,400}(?:mathjax|katex[^>]{0,200}auto-render)|renderMathInElement|MathJax\.(?:Hub|config)|MathJax\s*=",
     re.IGNORECASE,
 )
-
+_AS_REFERENCE = re.compile(r"&(?:#(?:0*(?:36|92)|[xX]0*(?:24|5[cC]))|dollar|bsol)")
+"""A character reference for ``$`` or the backslash."""
 _TYPESETTERS = (b"mathjax", b"katex", b"rendermathinelement")
 
 
@@ -63,7 +64,7 @@ def dollars_of(dollars: Dollars, html: str, page: bytes) -> Dollars:
     """
     if dollars is not Dollars.AUTO:
         return dollars
-    if "$" not in html and "\\" not in html:
+    if "$" not in html and "\\" not in html and _AS_REFERENCE.search(html) is None:
         return Dollars.NONE
     lower = page.lower()  # many times as fast as to search for any case
     if not any(name in lower for name in _TYPESETTERS) or _TYPESETTER.search(html) is None:

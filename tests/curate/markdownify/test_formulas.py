@@ -138,6 +138,22 @@ def test_pages_that_typeset_delimiters_say_so(head: str, formula: bool) -> None:
     assert "formulas_inline" not in convert(html, dollars="none").counters
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "&#36;x&#36;",
+        "&dollar;x&dollar;",
+        "&#x024;x&#X24",
+        "&bsol;(x&bsol;)",
+        "&#92;(x&#x5C;)",
+        "&#0092(x&#x5c)",
+    ],
+)
+def test_delimiters_written_as_character_references(body: str) -> None:
+    script = "<script src='https://cdn.example/mathjax@3/es5/tex-chtml.js'></script>"
+    assert markdownify(f"{script}<p>let {body} be</p>") == "let $x$ be\n"
+
+
 def test_delimiters_that_nothing_closes_take_linear_time() -> None:
     for piece in ("\\[<br>", "$ {<br>", "$x<em>a</em>", "\\begin{align}<br>"):
         markdownify(f"<p>{piece * 5000}</p>", profile="stackexchange")
