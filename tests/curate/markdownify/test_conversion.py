@@ -85,6 +85,7 @@ def test_blocks_and_lines(html: str, markdown: str) -> None:
         ("a&lt;<span>b</span>&amp; <span>c</span>", "a\\<b& c\n"),
         ("<a href=u>[x]</a>", "[\\[x\\]](u)\n"),
         ("wow!<a href=u>t</a>", "wow\\![t](u)\n"),
+        ("wow!<a href='http://a.b/'>http://a.b/</a>", "wow!<http://a.b/>\n"),
         ("<a href=u><img src=i alt=a></a>", "[![a](i)](u)\n"),
         ("<img src='data:x' alt=a>", "a\n"),
         ("<code>a`b</code>", "``a`b``\n"),
