@@ -117,7 +117,7 @@ class TokenCache:
         self._checking = checking
         self._remote = storage.local_path(url) is None
         self._blocks = blocks or (BlockCache.from_environment() if self._remote else None)
-        self._ends = np.cumsum([shard.tokens for shard in ledger.shards], dtype=np.int64)
+        self._ends = np.cumsum(ledger.shards.column("tokens"))
         self._open: OrderedDict[int, ShardReader] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -258,13 +258,16 @@ class TokenCache:
                 continue
             at = at_zero + begin * width
             first, last = at // BLOCK, (at + size + BLOCK - 1) // BLOCK
-            if checked.find(0, first, last) >= 0:
+            unchecked = checked.find(0, first, last) >= 0
+            if unchecked and self._remote:  # What is not there yet comes before it is copied.
                 file.check_blocks(first, last)
             if as_they_are:
                 to = row * size
                 out[to : to + size] = view[at : at + size]
             else:
                 tokens[row] = words[at // width : at // width + length]
+            if unchecked and not self._remote:  # From the processor's cache, where copying has brought it.
+                file.check_blocks(first, last)
             start = begin - first_token
             low, high = marks[start // MARK], marks[(start + length + MARK - 1) // MARK]
             if low < high:
@@ -278,7 +281,7 @@ class TokenCache:
 
     def _first(self, number: int) -> int:
         """Return the position in the cache of the first token of a shard."""
-        return int(self._ends[number]) - self.ledger.shards[number].tokens
+        return int(self._ends[number - 1]) if number else 0
 
     def _copy_pieces(self, start: int, row: int, into: Rows) -> None:
         """Read a row that does not lie in one batch."""
@@ -396,19 +399,17 @@ def check_sizes(url: str, ledger: Ledger) -> None:
     if url.split("://", 1)[0] in ("http", "https"):
         return
     sizes = _list_sizes(storage.join(url, "shards"))
-    for shard in ledger.shards:
-        name = shard.path.rsplit("/", 1)[-1]
-        file = storage.join(url, shard.path)
-        if name not in sizes or shard.path != f"shards/{name}":
+    for path, size in zip(ledger.shards.paths, ledger.shards.column("size").tolist(), strict=True):
+        name = path.removeprefix("shards/")
+        found = None if name == path else sizes.get(name)
+        if found is None:
             raise ArtefactError(
-                "the ledger lists a shard that is missing",
-                file=file,
-                remedy=REMEDY,
+                "the ledger lists a shard that is missing", file=storage.join(url, path), remedy=REMEDY
             )
-        if sizes[name] != shard.size:
+        if found != size:
             raise ArtefactError(
-                f"the shard has {sizes[name]:,} bytes, the ledger says {shard.size:,}",
-                file=file,
+                f"the shard has {found:,} bytes, the ledger says {size:,}",
+                file=storage.join(url, path),
                 remedy=REMEDY,
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import hashlib
 from typing import Any, Literal
 
 from pydantic import (
@@ -21,11 +22,27 @@ from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.errors import ArtefactError
 from tootsie.datasets.json_text import parse_json, readable_json
 from tootsie.datasets.manifest import InputEntry
+from tootsie.datasets.provenance import canonical_json
 from tootsie.datasets.sealed import Sealed
 from tootsie.tokenize.identity import TokenizerIdentity
+from tootsie.tokenize.ledger_text import SHARDS, parse_ledger
+from tootsie.tokenize.shard_table import ShardEntry, Shards
+
+__all__ = [
+    "EngineInfo",
+    "Ledger",
+    "ShardEntry",
+    "Source",
+    "SourceFile",
+    "TokenCount",
+    "load_ledger",
+    "save_ledger",
+]
 
 LEDGER_NAME = "ledger.json"
 FORMAT: Literal["tootsie-tokens/2"] = "tootsie-tokens/2"
+HASHED_SHARDS = 1024
+"""Shards that are spelled out at a time where all are hashed."""
 EDITED = "A ledger is never edited by hand: copy it again, or delete the cache and build it again"
 
 
@@ -80,29 +97,6 @@ class Source(BaseModel):
         )
 
 
-class ShardEntry(BaseModel):
-    """One shard."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    path: str
-    """Relative to the ledger."""
-    documents: int = Field(ge=0)
-    """Rows."""
-    tokens: int = Field(ge=0)
-    """Ids, BOS and EOS included."""
-    bytes: int = Field(ge=0)
-    """UTF-8 bytes of the texts."""
-    size: int = Field(gt=0)
-    """Bytes of the file."""
-    xxh3_128: str = Field(pattern=r"^[0-9a-f]{32}$")
-    """Of the bytes of the file."""
-    body: int = Field(ge=0)
-    """Bytes before the trailer (:mod:`tootsie.tokenize.trailer`)."""
-    trailer_xxh3_128: str = Field(pattern=r"^[0-9a-f]{32}$")
-    """Of the rest, which has the checksums of the body's blocks."""
-
-
 class TokenCount(BaseModel):
     """One bar of a histogram."""
 
@@ -117,7 +111,7 @@ class TokenCount(BaseModel):
 class Ledger(Sealed):
     """The record of one finished token cache."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     format: Literal["tootsie-tokens/2"] = FORMAT
     """Version of this layout."""
@@ -135,7 +129,7 @@ class Ledger(Sealed):
     """Every option that can change the content."""
     code_version: str
     """See :func:`tootsie.datasets.provenance.code_version`."""
-    shards: tuple[ShardEntry, ...]
+    shards: Shards
     """In reading order."""
     documents: int = Field(ge=0)
     """Rows of all shards."""
@@ -157,7 +151,7 @@ class Ledger(Sealed):
     @model_validator(mode="after")
     def _consistent(self) -> Ledger:
         for field in ("documents", "tokens", "bytes"):
-            total = sum(getattr(shard, field) for shard in self.shards)
+            total = self.shards.total(field)
             if total != getattr(self, field):
                 raise ValueError(f"{field} is {getattr(self, field):,} but the shards have {total:,}")
         if self.accounting.written != self.documents:
@@ -166,10 +160,9 @@ class Ledger(Sealed):
             )
         if self.accounting.read != self.accounting.written + sum(self.accounting.dropped.values()):
             raise ValueError("accounting: read is not written + dropped")
-        if any(shard.body > shard.size for shard in self.shards):
+        if (self.shards.column("body") > self.shards.column("size")).any():
             raise ValueError("shards: a body is larger than its file")
-        paths = [shard.path for shard in self.shards]
-        if len(set(paths)) != len(paths):
+        if len(set(self.shards.paths)) != len(self.shards):
             raise ValueError("shards: a path stands there twice")
         return self
 
@@ -178,6 +171,20 @@ class Ledger(Sealed):
         """Length of the rows that whole conversations are packed into; ``None``: documents follow one another."""
         value = self.settings.get("row_tokens")
         return value if isinstance(value, int) and value > 0 else None
+
+    def content_hash(self) -> str:
+        """Return what ``hash`` must be, as of any sealed artefact; of many shards only some are spelled out at a time."""
+        rest, digest = self.model_dump(mode="json", exclude={"hash", "shards"}), hashlib.sha256()
+        before, after = (
+            {k: v for k, v in rest.items() if (k < "shards") is first} for first in (True, False)
+        )
+        digest.update(canonical_json(before)[:-1] + b',"shards":[')
+        for start in range(0, len(self.shards), HASHED_SHARDS):
+            numbers = range(start, min(start + HASHED_SHARDS, len(self.shards)))
+            digest.update(b"," if start else b"")
+            digest.update(canonical_json([self.shards.fields(number) for number in numbers])[1:-1])
+        digest.update(b"]," + canonical_json(after)[1:])
+        return digest.hexdigest()
 
     def to_json(self) -> builtins.bytes:
         """Return the canonical content of ``ledger.json``: equal ledgers give equal bytes."""
@@ -212,13 +219,16 @@ def load_ledger(folder: str) -> tuple[Ledger, str]:
             file=url,
             remedy="Check the path, or run tootsie tokenize build again: it continues",
         )
-    content = storage.read_bytes(url)
+    content, raw = storage.read_bytes(url), None
     try:
-        ledger = Ledger.model_validate_json(content)
-    except ValidationError as error:
+        raw = parse_ledger(content)
+        ledger = Ledger.model_validate(raw)
+    except ValueError as error:
         _refuse_other_content(content, url)
+        if not isinstance(error, ValidationError):
+            raise ArtefactError(f"not a valid ledger: {error}", file=url, remedy=EDITED) from None
         first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
+        field = ".".join(map(str, (*(() if raw else (SHARDS,)), *first["loc"])))
         value = first["input"] if isinstance(first["input"], str | int | float | bool) else None
         remedy = EDITED
         if first["type"] == "extra_forbidden" and first["loc"]:

@@ -63,6 +63,21 @@ def test_a_changed_ledger_is_refused(
         load_ledger(str(cache))
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "not a valid ledger"),
+        ("7", "not a valid ledger"),
+        ('{"shards": []}', "another ledger version"),
+        ("{", "the ledger is not JSON"),
+    ],
+)
+def test_another_kind_of_file_is_no_ledger(cache: Path, content: str, message: str) -> None:
+    (cache / "ledger.json").write_text(content)
+    with pytest.raises(ArtefactError, match=rf"ledger.json.*: {message}"):
+        load_ledger(str(cache))
+
+
 def test_a_cut_ledger_is_refused(cache: Path) -> None:
     (cache / "ledger.json").write_bytes((cache / "ledger.json").read_bytes()[:-30])
     with pytest.raises(ArtefactError, match="not JSON"):

@@ -13,6 +13,7 @@ import pytest
 from tootsie.datasets.errors import ArtefactError, UserError
 from tootsie.tokenize.build import BuildSettings, build_caches
 from tootsie.tokenize.cache import TokenCache
+from tootsie.tokenize.shard_table import ShardTable
 from tootsie.tokenize.verification import verify_identity, verify_sample, verify_sources
 
 
@@ -116,7 +117,7 @@ def test_counts_that_differ_from_the_shards_are_found(cache: Path) -> None:
         ({"tokens": entry.tokens + 1}, "the shard has"),
         ({"documents": entry.documents - 1}, "the shard has"),
     ):
-        shards = (entry.model_copy(update=change), *opened.ledger.shards[1:])
+        shards = ShardTable([entry.model_copy(update=change), *opened.ledger.shards[1:]])
         with pytest.raises(ArtefactError, match=message):
             TokenCache(str(cache), opened.ledger.model_copy(update={"shards": shards}), "").verify()
     with pytest.raises(ArtefactError, match="last_tokens: the histogram differs"):
