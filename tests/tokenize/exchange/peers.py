@@ -1,9 +1,11 @@
 """What the readers and writers of other trainers make of token files. Runs where they are installed, as a script of its own.
 
     python peers.py read FOLDER     the documents of exported files, as JSON lines: {"reader": …, "documents": [[ids], …]}
-    python peers.py write FOLDER    files of the same documents, written by each: FOLDER/megatron, FOLDER/datasets, FOLDER/parquet
+    python peers.py write FOLDER    files of the same documents, written by each: FOLDER/megatron, FOLDER/datasets, FOLDER/parquet,
+                                    FOLDER/levanter, FOLDER/levanter-sharded
 
-Peers: megatron-core's IndexedDataset (needs torch), Hugging Face's datasets, numpy as OLMo-core uses it.
+Peers: megatron-core's IndexedDataset (needs torch), Hugging Face's datasets, numpy as OLMo-core uses it, Levanter's TreeCache
+(marin-levanter, which needs gitpython and wants an environment of its own).
 """
 
 from __future__ import annotations
@@ -64,6 +66,12 @@ def read(folder: Path) -> None:
             with gzip.open(path.with_suffix(".csv.gz"), "rt", newline="") as table:
                 for line in csv.reader(table):
                     found["numpy"].append(tokens[int(line[0]) : int(line[1])].tolist())
+    if (folder / "shard_ledger.json").exists() and installed("levanter"):
+        import numpy as np
+        from levanter.store.cache import TreeCache
+
+        cache = TreeCache.load(str(folder), {"input_ids": np.zeros(0, np.int32)})
+        found["levanter"] = [row["input_ids"].tolist() for row in cache.get_batch_sync(range(len(cache)))]
     for reader, documents in found.items():
         print(json.dumps({"reader": reader, "documents": documents}))
 
@@ -91,6 +99,25 @@ def write(folder: Path) -> None:
         (folder / "parquet").mkdir(parents=True)
         made.to_parquet(str(folder / "parquet" / "peer.parquet"))
         print("datasets\nparquet")
+    if installed("levanter"):
+        from levanter.store import cache
+
+        exemplar = {"input_ids": np.zeros(0, np.int32)}
+        with cache.SerialCacheWriter(str(folder / "levanter"), exemplar) as writer:
+            writer.write_batch([{"input_ids": np.array(ids, np.int32)} for ids in DOCUMENTS])
+        parts = [str(folder / "levanter-sharded" / name) for name in ("part-b", "part-a")]
+        for path, documents in zip(parts, (DOCUMENTS[:3], DOCUMENTS[3:]), strict=True):
+            with cache.SerialCacheWriter(path, {"input_ids": [0]}, shard_name=path) as writer:
+                writer.write_batch([{"input_ids": ids} for ids in documents])
+        ledgers = [cache.CacheLedger.load(path) for path in parts]
+        cache._merge_sharded_ledgers(
+            str(folder / "levanter-sharded"),
+            parts,
+            ledgers,
+            [ledger.field_counts for ledger in ledgers],
+            cache.CacheMetadata.empty(),
+        )
+        print("levanter\nlevanter-sharded")
 
 
 if __name__ == "__main__":

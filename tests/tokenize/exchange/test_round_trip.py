@@ -152,10 +152,14 @@ def test_what_other_trainers_write_is_read(tmp_path: Path, listed: Any, peers_py
     )
     written = run.stdout.split()
     if not written:
-        pytest.skip(f"neither megatron-core nor datasets is installed for {peers_python}")
+        pytest.skip(f"neither megatron-core, datasets nor levanter is installed for {peers_python}")
     expected = [[5, 6, 7, 16383], [16383], [0, 1, 16000, 2, 16383], [*range(300), 16383]]
     for name in written:
-        form = Format.MEGATRON if name == "megatron" else Format.PARQUET
+        form = {
+            "megatron": Format.MEGATRON,
+            "levanter": Format.LEVANTER,
+            "levanter-sharded": Format.LEVANTER,
+        }.get(name, Format.PARQUET)
         cache = import_tokens([str(tmp_path / "peers" / name)], str(tmp_path / name), settings(form))
         assert listed(cache) == expected
         if form is Format.PARQUET:
