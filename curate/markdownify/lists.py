@@ -34,8 +34,13 @@ def list_block(serializer: Serializer, node: Node, attributes: dict[str, Any]) -
     if node.tag == "ol":
         start = _integer(attributes.get("start"), 1)
         state["number"] = start if start >= 0 else 1  # Markdown cannot count below zero
-    serializer.push("list", state).indent += 1
+    serializer.push("list", state).indent += _levels(state["number"])
     return _leave_list
+
+
+def _levels(number: int) -> int:
+    """Return for how many lists one counts among those that lie in each other: the wider its marker, the more."""
+    return 1 + len(str(number)) // 3
 
 
 def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
@@ -57,7 +62,9 @@ def item(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:
     if flow.blocks or flow.parts or serializer.parts:
         _adopt(serializer, flow)
     if flow.state["ordered"] and attributes.get("value"):
-        flow.state["number"] = _integer(attributes["value"], flow.state["number"])
+        number = flow.state["number"] = _integer(attributes["value"], flow.state["number"])
+        assert flow.parent is not None
+        flow.indent = max(flow.indent, flow.parent.indent + _levels(number))
     plain = plain_block(serializer, node)
     if plain is not None:
         text, loose = plain

@@ -195,6 +195,7 @@ class Limits:
     max_depth: int = 256
     """Elements nested deeper are unwrapped: their text stays, ``elements_too_deep`` counts them."""
     max_indent: int = 16
-    """Lists and quotations nested deeper are written without further indentation (``blocks_flattened``)."""
+    """Lists and quotations nested deeper are written without further indentation (``blocks_flattened``). A list numbered from
+    100 on counts for more than one, since its number is part of the indentation."""
     max_cells: int = 1_000_000
     """A table whose grid would have more cells becomes plain lines of text (``tables_too_large``)."""

@@ -90,6 +90,25 @@ def test_a_table_over_the_limit_becomes_lines() -> None:
     assert conversion.markdown.count("a | b") == 10
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        "<ol start=999999999><li>",
+        "<ol start=100><li>",
+        "<ol start=99><li>",
+        "<ol><li value=999999999>",
+        "<ul><li>",
+    ],
+)
+def test_indentation_is_bounded_in_columns(start: str) -> None:
+    markdown = convert(start * 30 + "<pre>x</pre>").markdown
+    assert 32 <= max(line.find("x") for line in markdown.splitlines()) <= 64
+
+
+def test_wide_numbers_of_a_few_lists_indent_as_ever() -> None:
+    assert convert("<ol start=100><li>a<ol><li value=2024>b</ol></ol>").markdown == "100. a\n\n     2024. b\n"
+
+
 def test_deep_lists_are_flattened() -> None:
     conversion = convert("<ul><li>a" * 30, limits=Limits(max_indent=4))
     assert conversion.markdown.count("a") == 30
