@@ -44,7 +44,7 @@ class NoProgram:
     def __init__(self) -> None:
         self.seen: list[tuple[float, float]] = []
         one = jax.numpy.float32(1)
-        self.metrics = StepMetrics(*[one] * 6, norms=jax.numpy.ones((len(KINDS), LAYERS + 2)))  # type: ignore[call-arg]
+        self.metrics = StepMetrics(*[one] * 7, norms=jax.numpy.ones((len(KINDS), LAYERS + 2)))  # type: ignore[call-arg]
 
     def lower(self, *given: Any) -> Any:
         return SimpleNamespace(compile=lambda: self)

@@ -16,6 +16,7 @@ from tootsie.train.detectors import (
     Detector,
     EmaGap,
     HeadNormGrowing,
+    LogZGrowing,
     LossRising,
     LossSpike,
     ThroughputDrop,
@@ -30,6 +31,8 @@ class AlarmId(enum.StrEnum):
     """The loss rises while the learning rate falls."""
     HEAD_NORM_GROWING = "head-norm-growing"
     """The norm of the head grows while the learning rate falls."""
+    LOG_Z_GROWING = "log-z-growing"
+    """The softmax's log Z moves away from zero while the learning rate falls."""
     EMA_GAP = "ema-gap"
     """At a constant learning rate the average is no better than the hot weights."""
     LOSS_SPIKE = "loss-spike"
@@ -75,6 +78,7 @@ class Watcher:
         self._detectors: dict[AlarmId, Detector] = {
             AlarmId.LOSS_RISING: LossRising(settings),
             AlarmId.HEAD_NORM_GROWING: HeadNormGrowing(settings),
+            AlarmId.LOG_Z_GROWING: LogZGrowing(settings),
             AlarmId.EMA_GAP: EmaGap(settings),
             AlarmId.LOSS_SPIKE: LossSpike(settings),
             AlarmId.THROUGHPUT_DROP: ThroughputDrop(settings),

@@ -71,13 +71,30 @@ class LossRising:
         ]
 
 
+class _LowestInCooldown:
+    """The smallest value since the learning rate began to fall in earnest."""
+
+    def __init__(self, head_rate: float, peak: float = 0.0) -> None:
+        self._head_rate = head_rate
+        self.peak = peak  # The highest rate so far.
+        self._rate = 0.0
+        self._lowest = (math.inf, 0.0)  # and the rate there
+
+    def observe(self, value: float, rate: float) -> tuple[float, float] | None:
+        """Return the smallest value and the rate there; ``None`` where the rate has not fallen since."""
+        self.peak = max(self.peak, rate)
+        if rate >= self._rate or rate > self._head_rate * self.peak or value < self._lowest[0]:
+            self._lowest = (value, rate)
+        self._rate = rate
+        return self._lowest if rate < FALLING * self._lowest[1] else None
+
+
 class HeadNormGrowing:
     """The head grows while the learning rate falls, as it does in a deep cooldown without z-loss."""
 
     def __init__(self, settings: WatchSettings) -> None:
         self._settings = settings
-        self._peak = self._rate = 0.0
-        self._lowest = (math.inf, 0.0)  # the smallest norm since the rate began to fall, and the rate there
+        self._before = _LowestInCooldown(settings.head_rate)
 
     def observe(self, record: dict[str, Any]) -> list[Verdict]:
         """Compare the norm with the smallest one since the rate began to fall."""
@@ -85,17 +102,10 @@ class HeadNormGrowing:
             return []
         norms, rate = record["parameter"], record["learning_rate"]
         group = next(name for name in HEAD_GROUPS if name in norms)
-        self._peak = max(self._peak, rate)
-        if (
-            rate >= self._rate
-            or rate > self._settings.head_rate * self._peak
-            or norms[group] < self._lowest[0]
-        ):
-            self._lowest = (norms[group], rate)
-        self._rate = rate
-        lowest, its_rate = self._lowest
-        if not rate < FALLING * its_rate:
+        before = self._before.observe(norms[group], rate)
+        if before is None:
             return []
+        lowest, its_rate = before
         growth = norms[group] / lowest - 1
         if growth <= self._settings.head_growth:
             return [Verdict(group, None)]
@@ -104,6 +114,44 @@ class HeadNormGrowing:
                 group,
                 f"the norm of the {group} has grown by {growth:.2%} (to {norms[group]:.4g}) while the learning rate fell from "
                 f"{its_rate:.3g} to {rate:.3g}: switch z-loss on, or raise it",
+            )
+        ]
+
+
+class LogZGrowing:
+    """log Z leaves zero while the learning rate falls: the loss does not see it, so without z-loss nothing brings it back."""
+
+    def __init__(self, settings: WatchSettings) -> None:
+        self._settings = settings
+        self._phase = ""
+        self._recent: deque[float] = deque(maxlen=settings.log_z_window)
+        self._before = _LowestInCooldown(settings.head_rate)
+
+    def observe(self, record: dict[str, Any]) -> list[Verdict]:
+        """Compare the mean of the last lines with the smallest one since the rate began to fall."""
+        if record["kind"] != "train" or "log_z" not in record:  # records of older runs do not have it
+            return []
+        if record["phase"] != self._phase:  # another mixture has another log Z
+            self._phase = record["phase"]
+            self._recent.clear()
+            self._before = _LowestInCooldown(self._settings.head_rate, self._before.peak)
+        self._recent.append(record["log_z"])
+        rate = record["learning_rate"]
+        self._before.peak = max(self._before.peak, rate)
+        if len(self._recent) < self._settings.log_z_window:
+            return []
+        mean = sum(self._recent) / len(self._recent)
+        before = self._before.observe(mean, rate)
+        if before is None:
+            return []
+        lowest, its_rate = before
+        if mean - lowest <= self._settings.log_z_growth:
+            return [Verdict(self._phase, None)]
+        return [
+            Verdict(
+                self._phase,
+                f"the root mean square of log Z has risen from {lowest:.3g} to {mean:.3g} nats while the learning rate fell "
+                f"from {its_rate:.3g} to {rate:.3g}: switch z-loss on, or raise it",
             )
         ]
 

@@ -282,7 +282,7 @@ def train(
                     remedy="The newest checkpoint is good; lower the learning rate or the clip norm from there",
                 )
         if records:
-            entry = {name: figures[name] for name in ("loss", "z_loss")}
+            entry = {name: figures[name] for name in ("loss", "z_loss", "log_z")}
             entry |= {"learning_rate": rate_used, "batch_size": phase.batch_size}
             entry |= {name: figures[name] for name in ("grad_norm", "param_norm")}
             entry |= {"tokens_scored": int(metrics.scored), "ema_beta": phase.settings.ema_beta}

@@ -189,7 +189,7 @@ _FILE_OF = {"sample": "samples.jsonl", "timing": "timings.jsonl", "alarm": "alar
 def scalars(kind: str, entry: dict[str, Any]) -> dict[str, float]:
     """Return the numbers of a record under the names that trackers show them by."""
     if kind == "train":
-        names = ("loss", "z_loss", "learning_rate", "batch_size", "grad_norm", "param_norm")
+        names = ("loss", "z_loss", "log_z", "learning_rate", "batch_size", "grad_norm", "param_norm")
         drawn = {f"data/{name}": count for name, count in entry["consumed"].items()}
         return {f"train/{name}": entry[name] for name in names} | drawn
     if kind == "norms":

@@ -50,6 +50,7 @@ class StepMetrics(NamedTuple):
 
     loss: jax.Array  # Cross-entropy in nats per scored token, z-loss not included.
     z_loss: jax.Array  # Weighted z-loss per scored token.
+    log_z: jax.Array  # Root mean square of log Z over scored tokens, nats; whatever the weight.
     grad_norm: jax.Array  # Global norm before clipping.
     param_norm: jax.Array  # Global norm of the weights after the update.
     scored: jax.Array  # Scored tokens.
@@ -153,6 +154,7 @@ def make_update(
         metrics = StepMetrics(
             loss=sums.nll * per_token,
             z_loss=settings.z_loss * sums.z * per_token,
+            log_z=jnp.sqrt(sums.z * per_token),
             grad_norm=global_norm(gradients),
             param_norm=global_norm(new.params),
             scored=count,

@@ -19,9 +19,13 @@ class WatchSettings(BaseModel):
     loss_rise: float = Field(default=0.005, ge=0)
     """``loss-rising``: nats by which it must be higher, and at least four standard errors, while the learning rate falls."""
     head_rate: float = Field(default=0.5, gt=0, le=1)
-    """``head-norm-growing``: looked at where the learning rate is below this part of the highest so far, and falls."""
+    """``head-norm-growing``, ``log-z-growing``: looked at where the rate is below this part of the highest so far, and falls."""
     head_growth: float = Field(default=0.02, ge=0)
     """``head-norm-growing``: growth over the smallest norm since then."""
+    log_z_window: int = Field(default=20, ge=1)
+    """``log-z-growing``: lines of ``metrics.jsonl`` whose mean is taken."""
+    log_z_growth: float = Field(default=1.0, ge=0)
+    """``log-z-growing``: nats above the smallest mean since then."""
     ema_gap: float = 0.001
     """``ema-gap``: nats by which the average must be better than the hot weights at a constant learning rate."""
     ema_settled: float = Field(default=10.0, gt=0)

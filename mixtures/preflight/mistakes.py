@@ -64,10 +64,9 @@ MISTAKES = (
     Mistake(
         4,
         "no z-loss, so the output layer grew in deep cooldown",
-        P,
-        "on by default; norms by layer, alarms `head-norm-growing` and `loss-rising` on records that show it; "
-        "no small model shows the growth, and its absence with z-loss, reliably",
-        "tests/train/test_alarms.py::test_head_norm_growing",
+        H,
+        "on by default; alarms `head-norm-growing`, `log-z-growing`, `loss-rising`; `benchmarks/deep_cooldown.py` has both arms",
+        "tests/train/test_alarms.py::test_a_deep_cooldown_without_z_loss_gives_alarm_and_with_it_none",
     ),
     Mistake(
         5,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,29 @@ def test_head_norm_growing(group: str, growth: float, rates: np.ndarray, *, alar
     """Where there is no head of its own, the embedding is the head."""
     found = raised(norms(40 * (1 + growth) ** np.arange(60), rates, group))
     assert [(one.id, one.subject) for one in found] == [(AlarmId.HEAD_NORM_GROWING, group)] * alarm
+
+
+@pytest.mark.parametrize(
+    ("slope", "rates", "alarm"),
+    [(0.05, FALLING, True), (0.05, CONSTANT, False), (-0.05, FALLING, False), (0.005, FALLING, False)],
+    ids=["grows while the rate falls", "grows at a constant rate", "shrinks", "stands still"],
+)
+def test_log_z_growing(slope: float, rates: np.ndarray, *, alarm: bool) -> None:
+    records = steps(2 + noise(60), rates)
+    records = [{**record, "log_z": 5 + slope * record["step"]} for record in records]
+    found = raised(records)
+    assert [(one.id, one.subject) for one in found] == [(AlarmId.LOG_Z_GROWING, "cooldown")] * alarm
+
+
+def test_a_deep_cooldown_without_z_loss_gives_alarm_and_with_it_none(
+    load_script: Callable[[str], ModuleType],
+) -> None:
+    """The gradient has an error that pushes all logits together, which the loss does not see."""
+    benchmark = load_script("benchmarks/deep_cooldown.py")
+    without, with_it = benchmark.run(0, benchmark.ERROR, (0.0, benchmark.Z_LOSS))
+    assert set(without.alarms) == {AlarmId.HEAD_NORM_GROWING, AlarmId.LOG_Z_GROWING}
+    assert with_it.alarms == []
+    assert with_it.loss < without.loss
 
 
 @pytest.mark.parametrize(

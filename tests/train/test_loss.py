@@ -60,7 +60,7 @@ def test_bfloat16_activations_give_float32_sums_and_head_gradients() -> None:
 
 
 def test_the_gradient_of_confident_predictions_keeps_its_direction_in_bfloat16() -> None:
-    """p of a target near 1 is 1 in bfloat16. What is left must not push all logits down together, as 4 times the gradient itself."""
+    """p of a target near 1 is 1 in bfloat16. What is left must not push all logits down together, with several times the force."""
     rng = np.random.default_rng(0)
     head = rng.normal(size=(50, 32)).astype(np.float32)
     head /= np.linalg.norm(head, axis=1, keepdims=True)
@@ -68,17 +68,15 @@ def test_the_gradient_of_confident_predictions_keeps_its_direction_in_bfloat16()
     hidden = jnp.asarray(14 * head[targets] + 0.3, jnp.bfloat16)
     head = jnp.asarray(head, jnp.bfloat16).astype(jnp.float32)
 
-    def gradients(hidden: jax.Array, z_weight: float) -> Any:
+    def gradients(hidden: jax.Array) -> Any:
         def objective(h: jax.Array, w: jax.Array) -> jax.Array:
-            return cross_entropy(h, w, jnp.asarray(targets), jnp.ones(64, bool), z_weight, 16).objective
+            return cross_entropy(h, w, jnp.asarray(targets), jnp.ones(64, bool), 1e-4, 16).objective
 
         return jax.grad(objective, argnums=(0, 1))(hidden, head)
 
-    for z_weight in (0.0, 1e-4):
-        wanted = gradients(hidden.astype(jnp.float32), z_weight)
-        for a, b in zip(gradients(hidden, z_weight), wanted, strict=True):
-            distance = jnp.linalg.norm(a.astype(jnp.float32) - b) / jnp.linalg.norm(b)
-            assert distance < 0.01, "no more than the rounding of each value"
+    for found, wanted in zip(gradients(hidden), gradients(hidden.astype(jnp.float32)), strict=True):
+        distance = jnp.linalg.norm(found.astype(jnp.float32) - wanted) / jnp.linalg.norm(wanted)
+        assert distance < 0.01, "no more than the rounding of each value"
 
 
 def test_sums_add_up_over_any_split_of_the_batch() -> None:

@@ -53,6 +53,7 @@ def test_everything_is_recorded_and_tensorboard_has_events(tmp_path: Path) -> No
     figures = {
         "loss": 1.0,
         "z_loss": 0.0,
+        "log_z": 5.0,
         "learning_rate": 1e-3,
         "batch_size": 4,
         "grad_norm": 1.0,
