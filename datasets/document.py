@@ -7,6 +7,7 @@ Files written so are read as they are by Dolma, datatrove and Hugging Face ``dat
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -36,12 +37,15 @@ class Document(BaseModel):
     """Provenance: ``url``, ``license``, ``title``, authors for attribution and corpus-specific fields."""
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON, keys in declaration order, without ``None`` values."""
-        return json.dumps(
-            {key: value for key, value in self.model_dump().items() if value is not None},
-            ensure_ascii=False,
-            separators=(",", ":"),
-        )
+        """Return the record as one line of JSON, keys in declaration order, without ``None`` values.
+
+        Numbers in ``metadata`` that JSON does not have (not a number, infinite) are ``null``; strict parsers refuse others.
+        """
+        content = {key: value for key, value in self.model_dump().items() if value is not None}
+        try:
+            return _json(content)
+        except ValueError:
+            return _json(_finite(content))
 
     @classmethod
     def from_json(cls, line: str | bytes, *, file: str, record: int) -> Document:
@@ -66,3 +70,16 @@ class Document(BaseModel):
                 value=shorten(str(first["input"]), 80),
                 remedy="Each line must be a JSON object with the string fields id, text and source",
             ) from None
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with ``None`` for every number that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -154,6 +154,7 @@ class _Decision:
 
     proposals: Met
     pairs: Met
+    verified: Components
     found: Found
     outcomes: Met
     alone: bool
@@ -194,7 +195,7 @@ def _decide(
         "decision": decided.shuffled_bytes,
         "outcomes": outcomes.shuffled_bytes,
     }
-    return _Decision(proposals, pairs, found, outcomes, alone, shuffled)
+    return _Decision(proposals, pairs, verified, found, outcomes, alone, shuffled)
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,15 @@ def _report(
         "decision": {
             "by": "one process" if decision.alone else "shuffles",
             "buckets": decision.pairs.buckets,
-            "rounds": {"proposed": found.proposed.rounds, "clusters": found.clusters.rounds},
+            "largest_component": decision.verified.sizes()[2],
+            "rounds": {
+                name: graph.rounds
+                for name, graph in (
+                    ("proposed", found.proposed),
+                    ("verified", decision.verified),
+                    ("clusters", found.clusters),
+                )
+            },
             "shuffled_bytes": decision.shuffled,
         },
     }

@@ -204,6 +204,7 @@ def test_the_same_decided_in_one_process_or_in_shuffles(curate, planted, write, 
     decisions = [report.pop("decision") for report in reports]
     assert [one["by"] for one in decisions] == ["one process", "shuffles"]
     assert decisions[0]["buckets"] == 1 < decisions[1]["buckets"]
+    assert decisions[0]["largest_component"] == decisions[1]["largest_component"] > 2
     assert reports[0] == reports[1]
     assert found[0] == found[1]
 
