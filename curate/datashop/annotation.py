@@ -17,6 +17,7 @@ from tootsie.curate.datashop.run import Run, Stage
 from tootsie.curate.datashop.sampling import sample
 from tootsie.curate.datashop.spec import Annotation, Rubric, Subject
 from tootsie.datasets.document import CLUSTER, Document
+from tootsie.datasets.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,21 @@ class AskGrade:
 
 
 def annotate(run: Run) -> dict[str, Any]:
-    """Write ``annotate/rows-….jsonl.zst``: a row with a grade for each sampled document and subject. Return the books."""
+    """Write ``annotate/rows-….jsonl.zst``: a row with a grade for each sampled document and subject. Return the books.
+
+    Raises:
+      InputError: no document has a text.
+    """
     settings = run.spec.annotate
     found, books = sample(run.corpora, run.folder, run.spec.seed, settings.sample, run.options)
+    if not found:
+        raise InputError(
+            f"no document with a text among the {books['read']:,} of the inputs, so there is nothing to grade",
+            file=run.corpora[0].files[0].url if run.corpora and run.corpora[0].files else None,
+            field="inputs",
+            value=run.spec.inputs,
+            remedy="Name corpora or document files that have some",
+        )
     shown = Counter({"in full": 0, "in part": 0})
 
     def rows() -> Iterator[Document]:

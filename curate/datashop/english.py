@@ -10,7 +10,8 @@ import re
 from tootsie.curate.ngrams import plain_words
 
 _ASKED = re.compile(
-    r"what(?: (?P<verb>is|are|was|were)|'s)(?: an?| the)? (?P<term>[^,;:?]{1,80})\?", re.IGNORECASE
+    r"(?:what|who)(?: (?P<verb>is|are|was|were)|'s)(?: the (?:definition|meaning) of)?(?: an?| the)? (?P<term>[^,;:?]{1,80})\?",
+    re.IGNORECASE,
 )
 _LONGEST_TERM = 4
 """Words; a longer one, or one with a word of these, asks for a property, not for a definition:"""
@@ -22,8 +23,9 @@ _MANY = frozenset(("are", "were"))
 _ADVERBS = r"(?:(?:not|also|often|once|now|still|just|then|always|sometimes|\w+ly),? )*"
 _NO_NOUN = re.compile(
     _ADVERBS
-    + r"(?:\w+ed|\w+ing|known|made|found|given|seen|born|built|kept|held|taken|shown|drawn|written|in|on|at|from|of|to|by|"
-    r"with|as|so|very|too|more|less|able|similar|useful|important|common|popular|essential|necessary|famous|different|unique|that|why|how|when|where|because|due)\b",
+    + r"(?:\w+ed|\w+ing|known|made|found|given|seen|born|built|kept|held|taken|shown|drawn|written|in|on|at|from|of|to|by|with|"
+    r"as|so|very|too|more|less|able|similar|useful|important|common|popular|essential|necessary|famous|different|unique|among|"
+    r"that|why|how|when|where|because|due)\b",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(
@@ -37,6 +39,11 @@ _SECOND = re.compile(r"\band (?:how|what|why|when|where|who|which)\b", re.IGNORE
 _ASIDE = re.compile(
     r"(?:while|although|though|because|since|if|when|as|unless|until|where|whereas)\b", re.IGNORECASE
 )
+
+
+_NAME = re.compile(r"what (?:is|was) the name (?:of|for)\b", re.IGNORECASE)
+_NAMED = re.compile(r"\b(?:called|named|known as|dubbed|termed)\b", re.IGNORECASE)
+_WHO_IS_NOBODY = re.compile(r"[Ww]ho (?:is|was|are|were) (?:an? |the )?[a-z]+\?")
 
 
 def root(word: str) -> str:
@@ -58,11 +65,13 @@ def ill_formed(question: str) -> bool:
 
 
 def asks_for_another_definition(question: str, answer: str) -> bool:
-    """Return whether a question asks what something is and the answer does not say that it is something.
+    """Return whether a question asks what or who something is, or its name, and the answer does not say that.
 
     The answer must have the term before its first copula (or colon), the number of both must agree, and no participle or
     preposition may follow: *X is a …*, *X are …*, *X: …*, but not *X is used …*.
     """
+    if _WHO_IS_NOBODY.fullmatch(question) or (_NAME.match(question) and not _NAMED.search(answer)):
+        return True
     asked = _ASKED.fullmatch(question.strip())
     if asked is None:
         return False
@@ -74,6 +83,8 @@ def asks_for_another_definition(question: str, answer: str) -> bool:
         return True
     subject = plain_words(answer[: copula.start()])
     if not {root(word) for word in term} <= {root(word) for word in subject}:
+        return True
+    if copula[0] == ":" and len(subject) > len(term):
         return True
     many = copula[0].lower() in _MANY
     if copula[0] != ":" and set(term) <= set(subject) and many != ((asked["verb"] or "is").lower() in _MANY):

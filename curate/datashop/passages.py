@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’)*_]*\s+(?=[^\sa-z.,;:)\]])|(?<=[。！？])\s*(?=.)", re.DOTALL)
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…])(?<![\s(][A-Z]\.)(?<![\s(](?:Dr|Mr|Ms|St|vs|cf)\.)(?<![\s(]Mrs\.)[\"”’)*_]*\s+(?=[^\sa-z.,;:)\]])|(?<=[。！？])\s*(?=.)",
+    re.DOTALL,
+)
 _NOT_PROSE = re.compile(r"#|\||>|<|\$\$|```|~~~|!\[|[-+*] |[0-9]+[.)] |\t| {4}|:|(?:-{3}|\*{3}|_{3})")
 _PARAGRAPH = re.compile(r"(?:[^\n]+\n?)+")
 SHORTEST_PROSE = 100
@@ -52,7 +55,7 @@ def _end(text: str, start: int, limit: int) -> int:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, each with single spaces; abbreviations before a capital letter end one, too."""
+    """Return the sentences of a text, each with single spaces; initials and titles end none, other abbreviations may."""
     found = []
     start = 0
     for match in _SENTENCE_END.finditer(text):

@@ -15,6 +15,8 @@ from tootsie.curate.ngrams import exact_words, plain_words
 
 LETTERS = "ABCD"
 GAP = "____"
+SHORT = 9
+"""Words from which a question may have one twice."""
 PICKED = "picked"
 """Key of an item that is asked for in two steps with a quoted answer: the sentence that the model picks for its question."""
 _MARKER = re.compile(
@@ -204,8 +206,11 @@ def known_share(question: str, text: str) -> float:
 
 
 def repeats_itself(text: str) -> bool:
-    """Return whether a pair of words, one of them a content word, stands in a text twice: what small models fall into."""
+    """Return whether a pair of words, one of them a content word, stands in a text twice, or a content word in a short one."""
     words = plain_words(text)
+    content = [word for word in words if word not in _FUNCTION_WORDS]
+    if len(words) < SHORT and len(set(content)) < len(content):
+        return True
     pairs = Counter(pair for pair in itertools.pairwise(words) if not _FUNCTION_WORDS.issuperset(pair))
     return max(pairs.values(), default=0) > 1
 

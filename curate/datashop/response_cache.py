@@ -95,10 +95,10 @@ class ResponseCache:
         try:
             while rest:  # a full disk takes a part, and refuses the next
                 rest = rest[self._stream.write(rest) or 0 :]
-        except OSError:
+        except OSError as error:
             self._stream.close()  # behind a broken line nothing is written
             self._stream = None
-            raise
+            raise OSError(error.errno, error.strerror, str(self._segment)) from error
         self._where.setdefault(bytes.fromhex(key), (self._segment, position + 17, len(content)))
 
     def close(self) -> None:

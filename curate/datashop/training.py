@@ -30,13 +30,14 @@ def train_scorer(run: Run) -> dict[str, Any]:
       InputError: too few documents of a class.
     """
     settings = run.spec.scorer
-    texts: dict[str, bytes] = {}
-    clusters: dict[str, str | None] = {}
-    grades: dict[str, float] = {}
+    # Documents of one id are two where their texts are; a document graded for several subjects is one.
+    texts: dict[tuple[str, str], bytes] = {}
+    clusters: dict[tuple[str, str], str | None] = {}
+    grades: dict[tuple[str, str], float] = {}
     for name in _row_files(run):
         for row in read_rows(name):
             if result_of(row)["state"] == "done":
-                key = f"{row.source}/{row.metadata['document']}"
+                key = (f"{row.source}/{row.metadata['document']}", row.text)
                 texts[key] = text_bytes(row.text)
                 clusters[key] = row.metadata.get(CLUSTER)
                 grades[key] = max(grades.get(key, 0.0), grade_of(result_of(row)["answer"]))

@@ -40,11 +40,12 @@ def title_of(metadata: dict[str, Any]) -> str:
 
 
 def stands_alone(sentence: str, checks: Checks) -> bool:
-    """Return whether a sentence may be an answer: of the right length, ended, not begun with a word that points back."""
+    """Return whether a sentence may be an answer: of the right length, whole, not begun with a word that points back."""
     return (
         checks.min_answer_characters <= len(sentence) <= checks.max_answer_characters
         and len(sentence.split()) > 3
         and sentence.rstrip('"”’)*_').endswith((".", "!", "。", "।", "۔"))
+        and sentence.count("(") == sentence.count(")")
         and not _LEANING.match(sentence)
     )
 

@@ -11,13 +11,30 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from tootsie.curate.datashop.demo import real_text
+from tootsie.curate.datashop.prompts import SHOTS
 from tootsie.datasets.manifest import read_documents
 
-SPEC = {
+FRAGMENTS = [
+    {
+        "title": "Vinegar",
+        "text": "Vinegar: Sour liquid made of wine or cider by bacteria. Used to preserve food and to remove limescale.",
+        "question": "What is vinegar used for?",
+        "answer": "Used to preserve food and to remove limescale.",
+    },
+    {
+        "title": "Table salt",
+        "text": "Table salt: White crystals, soluble in water. Obtained by evaporating sea water or from mines.",
+        "question": "How is table salt obtained?",
+        "answer": "Obtained by evaporating sea water or from mines.",
+    },
+]
+"""Examples of sentences as the database of the elements has them."""
+SPEC: dict[str, Any] = {
     "name": "demo-science-qa",
     "subjects": [
         {
@@ -28,19 +45,25 @@ SPEC = {
     "model": {"concurrency": 2, "temperature": 0.0, "timeout": 600, "reasks": 0},
     "annotate": {"sample": 140, "rubric": "likelihood", "excerpt_characters": 700},
     "scorer": {"positive_share": 0.35, "held_out": 0.3},
-    "filter": {"keep": 0.2},
+    "filter": {"keep": 0.15},
     "rephrase": {
         "protocol": "two-step",
         "answers": "quoted",
-        "tries": 4,
+        "tries": 2,
+        "shots": [*(shot.model_dump() for shot in SHOTS), *FRAGMENTS],
         "division": "prose",
         "passage_characters": 600,
         "passages": 2,
-        "items": 1,
+        "items": 2,
         "max_tokens": 60,
         "temperature": 0.4,
     },
-    "check": {"max_question_characters": 160, "max_answer_characters": 300, "question_support": 0.7},
+    "check": {
+        "max_question_characters": 160,
+        "max_answer_characters": 300,
+        "question_support": 0.7,
+        "copied_words": 10,
+    },
     "max_failures": 0.1,
 }
 MIXTURE = {

@@ -204,6 +204,18 @@ def _words(match: re.Match[str]) -> str:
     kind = name.casefold()
     if kind in ("convert", "cvt") and len(values) > 1:
         return f"{values[0]} {_UNITS.get(values[1], values[1])}"
-    if kind in ("nowrap", "nobr", "sub", "sup", "abbr", "chem", "val", "lang") or kind.startswith("lang-"):
+    if kind in (
+        "nowrap",
+        "nobr",
+        "sub",
+        "sup",
+        "abbr",
+        "chem",
+        "val",
+        "lang",
+        "em",
+        "linktext",
+        "vanchor",
+    ) or kind.startswith("lang-"):
         return "".join(values if kind == "chem" else values[1:2] if kind == "lang" else values[:1])
     return ""

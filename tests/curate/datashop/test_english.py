@@ -19,6 +19,8 @@ from tootsie.curate.datashop.english import asks_for_another_definition, asks_tw
         ("What is asphalt?", "Asphalt (occasionally), also known as bitumen is a sticky, black liquid."),
         ("What is Helium?", "Helium: Colourless, odourless gaseous nonmetallic element."),
         ("What is the origin of the word?", "The use of the word dates from before 1387."),  # no definition
+        ("Who is Alain Connes?", "Alain Connes (born 1 April 1947) is a French mathematician."),
+        ("What is the name of the rock?", "The rock is called limestone."),
         ("How do plants breathe?", "Through small pores."),
         ("Was ist ein Molekül?", "Zwei Atome sind verbunden."),
     ],
@@ -37,6 +39,11 @@ def test_what_goes_together(question: str, answer: str) -> None:
         ("What is carbon-14?", "Carbon-14 is commonly used in radioactive dating."),
         ("What is autism?", "While autism is highly heritable, researchers suspect other causes, too."),
         ("What is algae?", "There is no generally accepted definition of algae."),
+        ("What is alkali metal?", "The alkali metals have very similar properties: they are all shiny."),
+        ("What is the definition of acid?", "An aqueous solution of an acid has a pH of less than 7."),
+        ("Who is anthropology?", "Anthropology is the study of humans and their societies."),
+        ("What is the name of the language?", "The name Austroasiatic comes from two Latin words."),
+        ("Who is MDPI?", "The journal is published by MDPI and was established in 2008."),
         ("What is alkali metals?", "The alkali metals are a group in the periodic table."),
     ],
 )
