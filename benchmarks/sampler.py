@@ -7,10 +7,11 @@ The floor is ``numpy.memmap``: rows of flat files, in an order made before, toke
 checks. Ours draws the order and says of each row where it comes from; with and without comparing every block, with and without
 asking for segment ids. The mixture is that of Starling, 19 datasets as large as their shares; ids of 32 bits, documents of some
 1,000 tokens; a row is read once. Files lie in the page cache: what is compared is the loader, not the disk. Every loader reads
-the same number of batches in a process of its own; tokens per CPU second of all its threads, the first batches left out. Loaders
-take turns; a ratio is the median of those of the rounds, so that what else the machine does in a round weighs on both sides.
-Without the peers, or with ``--own``, only the package and the floor are measured. Data is made in ``.build/sampler-bench``
-(about five times four bytes a token) and removed with ``--remove``.
+the same number of batches in a process of its own; tokens per CPU second of all its threads. Of the peers' the first batches
+are left out; ours and the floor count from the first row on, once the files are open, so that every block is compared while the
+clock runs. Loaders take turns; a ratio is the median of those of the rounds, so that what else the machine does in a round
+weighs on both sides. Without the peers, or with ``--own``, only the package and the floor are measured. Data is made in
+``.build/sampler-bench`` (about five times four bytes a token) and removed with ``--remove``.
 """
 
 from __future__ import annotations

@@ -27,7 +27,10 @@ import numpy as np
 
 Task = dict[str, Any]
 WARM_UP = 4
-"""Batches that are read before the clock starts: imports, files opened, threads begun."""
+"""Batches that the peers read before the clock starts: imports, files opened, threads begun.
+
+Ours and the floor say when they are ready instead (``None``), before anything is read, so that what a first touch costs counts.
+"""
 
 
 def flat(task: Task, number: int) -> np.ndarray:
@@ -41,13 +44,13 @@ def rows_of(task: Task) -> list[int]:
 # ------------------------------------------------------------------------------------------------ the floor
 
 
-def memmap(task: Task) -> Iterator[np.ndarray]:
+def memmap(task: Task) -> Iterator[np.ndarray | None]:
     """The floor: rows of memory-mapped files, in an order made before; tokens and nothing else."""
-    return (tokens for tokens, _, _ in chosen_rows(task))
+    return (found and found[0] for found in chosen_rows(task))
 
 
-def chosen_rows(task: Task) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield a batch of tokens, int32[B, T], and the dataset and row, int64[B], of each."""
+def chosen_rows(task: Task) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray] | None]:
+    """Yield a batch of tokens, int32[B, T], and the dataset and row, int64[B], of each; first ``None``."""
     counts = rows_of(task)
     files = [
         flat(task, number)[: count * task["length"]].reshape(count, task["length"])
@@ -59,6 +62,7 @@ def chosen_rows(task: Task) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray
     size, total = task["batch"], len(row)
     orders = [rng.permutation(total) for _ in range(-(-(task["steps"] * size + size) // total))]
     order = np.concatenate(orders)
+    yield None
     for step in range(task["steps"]):
         chosen = order[step * size : (step + 1) * size]
         out = np.empty((size, task["length"]), np.uint32)
@@ -68,11 +72,15 @@ def chosen_rows(task: Task) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray
         yield out.view(np.int32), dataset[chosen], row[chosen]
 
 
-def memmap_segments(task: Task) -> Iterator[np.ndarray]:
+def memmap_segments(task: Task) -> Iterator[np.ndarray | None]:
     """The same with segment ids and a loss mask, for who knows where documents end."""
     length, size = task["length"], task["batch"]
     ends = [np.load(Path(task["folder"]) / "flat" / f"{n}.npy") for n in range(len(task["shares"]))]
-    for tokens, dataset, row in chosen_rows(task):
+    for found in chosen_rows(task):
+        if found is None:
+            yield None
+            continue
+        tokens, dataset, row = found
         segment_ids, _ = np.empty((size, length), np.int32), np.ones((size, length), bool)
         for place in range(size):
             start = int(row[place]) * length
@@ -86,14 +94,23 @@ def memmap_segments(task: Task) -> Iterator[np.ndarray]:
 # ------------------------------------------------------------------------------------------------ ours
 
 
-def tootsie(task: Task, checking: str = "FIRST_USE", segments: bool = False) -> Iterator[np.ndarray]:
+def tootsie(task: Task, checking: str = "FIRST_USE", segments: bool = False) -> Iterator[np.ndarray | None]:
     """Batches of the sampler: the order is drawn, and what the plan says of each row comes along."""
+    from tootsie.mixtures.order import AHEAD_AFTER
     from tootsie.mixtures.plan import Plan
     from tootsie.mixtures.sampler import Sampler
-    from tootsie.tokenize.cache import Checking
+    from tootsie.tokenize.cache import Checking, TokenCache
 
-    sampler = Sampler(Plan.load(task["plan"]), checking=Checking[checking])
-    for step in range(task["steps"]):
+    plan = Plan.load(task["plan"])
+    caches = {dataset.name: TokenCache.open(dataset.cache, Checking[checking]) for dataset in plan.datasets}
+    sampler = Sampler(plan, caches)
+    for step in range(AHEAD_AFTER + 1):
+        sampler.draws(step)
+    for cache in caches.values():
+        for number in range(len(cache.ledger.shards)):
+            list(cache.open_shard(number).batches)  # where documents begin; no token is read
+    yield None
+    for step in range(AHEAD_AFTER, task["steps"]):
         batch = sampler.batch(step)
         if segments:
             assert batch.segment_ids.shape == batch.loss_mask.shape == batch.tokens.shape
@@ -264,7 +281,7 @@ def grain(task: Task) -> Iterator[np.ndarray]:
     yield from iter(batches.to_iter_dataset(package.ReadOptions(num_threads=2, prefetch_buffer_size=2)))
 
 
-LOADERS: dict[str, tuple[Callable[[Task], None] | None, Callable[[Task], Iterator[np.ndarray]]]] = {
+LOADERS: dict[str, tuple[Callable[[Task], None] | None, Callable[[Task], Iterator[np.ndarray | None]]]] = {
     "memmap": (None, memmap),
     "memmap, segments": (None, memmap_segments),
     "tootsie": (None, tootsie),
@@ -278,23 +295,26 @@ LOADERS: dict[str, tuple[Callable[[Task], None] | None, Callable[[Task], Iterato
 
 
 def measure(name: str, task: Task) -> dict[str, float]:
-    """Read all batches; tokens per CPU second of all threads and per second, for those after the first.
+    """Read all batches; tokens per CPU second of all threads and per second, for those after :data:`WARM_UP`.
 
     Ours has drawn its order by then, far ahead; what that takes for so many batches is added.
     """
-    batches = LOADERS[name][1](task)
-    seen = 0
-    total = 0
-    for number, tokens in enumerate(batches):
-        assert tokens.shape == (task["batch"], task["length"]), tokens.shape
-        total += int(tokens[:, ::512].sum())
-        if number + 1 == WARM_UP:
+    number = seen = batches = total = 0
+    before = clock = None
+    for tokens in LOADERS[name][1](task):
+        if tokens is not None:
+            assert tokens.shape == (task["batch"], task["length"]), tokens.shape
+            total += int(tokens[:, ::512].sum())
+            number += 1
+            if before is not None:
+                seen, batches = seen + tokens.size, batches + 1
+        if before is None and (tokens is None or number == WARM_UP):
             before, clock = time.process_time(), time.perf_counter()
-        elif number >= WARM_UP:
-            seen += tokens.size
+    assert before is not None
+    assert clock is not None
     cpu, wall = time.process_time() - before, time.perf_counter() - clock
     if name.startswith("tootsie"):
-        drawn = drawing(task) * (task["steps"] - WARM_UP)
+        drawn = drawing(task) * batches
         cpu, wall = cpu + drawn, wall + drawn
     return {"rate": seen / cpu, "wall": seen / wall, "sum": total}
 

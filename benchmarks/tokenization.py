@@ -1,19 +1,23 @@
 """How fast jsonl.zst becomes a Llama 3 token cache, beside tiktoken and Hugging Face tokenizers alone, datatrove and dolma.
 
     make bench-tokenize                                     # installs the peers, each in an environment of its own
-    python benchmarks/tokenization.py [--megabytes 512] [--peer-megabytes 64] [--rounds 3] [--documents PATH…]
+    python benchmarks/tokenization.py [--megabytes 512] [--peer-megabytes 64] [--rounds 3] [--documents PATH…] [--own]
 
 (Not called tokenize.py: a script of that name would hide the standard library module from all scripts beside it.)
 
-Every contestant is a process of its own on the same files; they take turns, and medians of the rounds are shown. The first rate
-counts all from the command to its end, the second only what more input costs: the time for three documents is taken off, which
-is imports, vocabulary, and with us the proof that the fast engine is equal. The slow ones get fewer of the files. The floor is
-one process that decompresses, parses and encodes with the fast engine, and neither checks nor writes anything.
+Every contestant is a process of its own; they take turns. Each reads two inputs, all of it and a fourth; its rate is what the
+rest has in bytes by what the rest took longer, so that imports, vocabulary and, with us, the proof that the fast engine is
+equal, count nothing, and no estimate of them is taken off. A rate is the median of those of the rounds, and so is a ratio. The
+slow ones get fewer of the files. What encodes texts in memory times itself. The floor is one process that decompresses, parses
+and encodes with the fast engine, and neither checks nor writes anything. *Two builds at once* are two commands of one worker,
+each on half of the input: what the machine gives for a second core.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
 import json
 import os
 import random
@@ -32,6 +36,10 @@ HERE = Path(__file__).resolve().parent
 PEERS = HERE.parent / ".build" / "tokenize-peers"
 CORPORA = Path(os.environ.get("TOOTSIE_SHARED_DATA", HERE.parent.parent / "shared" / "data")) / "corpora"
 FILES = 8
+PART = 4
+"""The smaller input has every so many-th text."""
+PR_SET_CHILD_SUBREAPER = 36
+TWO_BUILDS = "two builds at once, gigatoken"
 SUFFIXES = (".py", ".md", ".rst", ".txt", ".html", ".js", ".c", ".h")
 
 
@@ -48,6 +56,8 @@ class Contestant:
     """Ids that it adds to each document (BOS, EOS)."""
     alone: bool = False
     """Whether it times itself: nothing but encoding counts."""
+    copies: int = 1
+    """Processes that run at once, each on its part of the files."""
 
 
 def texts(patterns: list[str], size: int) -> tuple[list[str], int]:
@@ -126,37 +136,63 @@ def floor(task: dict[str, Any]) -> dict[str, Any]:
 
 def measure(contestant: Contestant, task: dict[str, Any]) -> dict[str, Any]:
     """Run it once; return ``wall`` and ``cpu`` seconds and ``tokens``."""
+    began = time.perf_counter()
+    running = [start(contestant, task, copy) for copy in range(contestant.copies)]
+    left = {process.pid for process, _ in running}
+    failed, cpu, wall = False, 0.0, 0.0
+    with contextlib.suppress(ChildProcessError):  # None is left.
+        while True:
+            pid, status, usage = os.wait4(-1, 0)
+            cpu += usage.ru_utime + usage.ru_stime
+            if pid in left:
+                left.remove(pid)
+                failed |= status != 0
+                wall = time.perf_counter() - began
+    for process, _ in running:
+        process.returncode = 0
+    results = [result_of(contestant, folder, failed) for _, folder in running]
+    tokens = sum(result["tokens"] for result in results)
+    return {"cpu": cpu, "wall": wall, **(results[0] if contestant.alone else {}), "tokens": tokens}
+
+
+def adopt_orphans() -> None:
+    """Become the parent of workers whose own parent ends first, so that their processor time is counted, too."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def start(contestant: Contestant, task: dict[str, Any], copy: int) -> tuple[subprocess.Popen[bytes], Path]:
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=task["scratch"]))
+    files = task["files"][copy :: contestant.copies]
     task = {**task, "folder": str(folder), "workers": contestant.workers}
-    command = [part for item in contestant.command for part in (task["files"] if item == "FILES" else [item])]
+    command = [part for item in contestant.command for part in (files if item == "FILES" else [item])]
     command = [str(folder / "cache") if item == "OUT" else item for item in command]
     environment = {**os.environ, "TOKENIZERS_PARALLELISM": "true" if contestant.alone else "false"}
-    began = time.perf_counter()
     with open(folder / "output", "wb") as output, open(folder / "errors", "wb") as errors:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=output, stderr=errors, env=environment
         )
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(task).encode())
-        process.stdin.close()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    wall = time.perf_counter() - began
-    if process.returncode:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(task).encode())
+    process.stdin.close()
+    return process, folder
+
+
+def result_of(contestant: Contestant, folder: Path, failed: bool) -> dict[str, Any]:
+    if failed:
         raise RuntimeError(f"{contestant.name}: {(folder / 'errors').read_text()[-2000:]}")
-    result = {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime}
     if (folder / "cache").exists():
-        result["tokens"] = json.loads((folder / "cache" / "ledger.json").read_text())["tokens"]
+        result = {"tokens": json.loads((folder / "cache" / "ledger.json").read_text())["tokens"]}
     else:
-        result |= json.loads((folder / "output").read_text().splitlines()[-1])
+        result = json.loads((folder / "output").read_text().splitlines()[-1])
     shutil.rmtree(folder)
     return result
 
 
-def contestants() -> list[Contestant]:
-    """Return all that are installed."""
+def contestants(own: bool) -> list[Contestant]:
+    """Return all that are installed, or ours and the floor alone."""
     build = [sys.executable, "-m", "tootsie.tokenize", "build", "FILES", "OUT", "--name", "benchmark"]
-    build += ["--tokenizer", "llama3", "--shards", "8"]
+    build += ["--tokenizer", "llama3"]
     peers = str(HERE / "tokenization_peers.py")
     found = [
         Contestant("floor: read and encode", [sys.executable, __file__, "--floor"], 1, True, 2, alone=True),
@@ -170,8 +206,12 @@ def contestants() -> list[Contestant]:
         )
     for engine in ("gigatoken", "tiktoken"):
         for workers in (1, 2):
-            command = [*build, "--engine", engine, "--workers", str(workers)]
+            command = [*build, "--shards", "8", "--engine", engine, "--workers", str(workers)]
             found.append(Contestant(f"Tootsie, {engine}", command, workers, engine == "gigatoken", 2))
+    command = [*build, "--shards", "4", "--engine", "gigatoken", "--workers", "1"]
+    found.append(Contestant(TWO_BUILDS, command, 1, True, 2, copies=2))
+    if own:
+        return [contestant for contestant in found if contestant.large]
     for name in ("datatrove", "dolma"):
         python = PEERS / name / "bin" / "python"
         if python.exists():
@@ -188,11 +228,13 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=512)
     parser.add_argument("--peer-megabytes", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--own", action="store_true", help="leave the others out")
     parser.add_argument("--floor", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.floor:
         print(json.dumps(floor(json.load(sys.stdin))))
         return
+    adopt_orphans()
     from tootsie.tokenize.document_files import survey
     from tootsie.tokenize.encodings import LLAMA3_PATTERN
     from tootsie.tokenize.rank_merges import tokenizer_json
@@ -222,78 +264,112 @@ def main() -> None:
             b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks)
         )
         inputs = {}
-        for name, chosen in (("large", listed), ("small", few), ("start", listed[:3])):
-            paths = write_files(scratch / name, chosen, FILES if name != "start" else 2)
-            inputs[name] = {
-                "scratch": str(scratch),
-                "files": [str(path) for path in paths],
-                "counts": [(str(path), survey(str(path)).documents) for path in paths],
-                "tokenizer_json": str(scratch / "tokenizer.json"),
-                "ranks": str(scratch / "ranks"),
-                "pattern": LLAMA3_PATTERN,
-            }
-        sizes = {"large": sum(len(t.encode()) for t in listed), "small": sum(len(t.encode()) for t in few)}
-        show(run(contestants(), inputs, options.rounds), sizes, once, len(listed))
+        for name, chosen in (("large", listed), ("small", few)):
+            for size, part in ((name, chosen), (f"{name} part", chosen[::PART])):
+                paths = write_files(scratch / size, part)
+                inputs[size] = {
+                    "scratch": str(scratch),
+                    "files": [str(path) for path in paths],
+                    "counts": [(str(path), survey(str(path)).documents) for path in paths],
+                    "bytes": sum(len(text.encode()) for text in part),
+                    "tokenizer_json": str(scratch / "tokenizer.json"),
+                    "ranks": str(scratch / "ranks"),
+                    "pattern": LLAMA3_PATTERN,
+                }
+        show(run(contestants(options.own), inputs, options.rounds), inputs, once, len(listed))
     finally:
         shutil.rmtree(scratch)
 
 
+@dataclass(frozen=True)
+class Round:
+    """What one contestant did in a round."""
+
+    wall: float
+    """Seconds for all of its input."""
+    rate: float
+    """MB a second by the clock, start left out."""
+    cpu_rate: float
+    """MB a second of processor time."""
+
+
 def run(
     found: list[Contestant], inputs: dict[str, dict[str, Any]], rounds: int
-) -> list[tuple[Contestant, dict[str, float]]]:
-    """Let all take turns; return medians of what each needed."""
-    runs: list[list[dict[str, float]]] = [[] for _ in found]
+) -> list[tuple[Contestant, list[Round]]]:
+    """Let all take turns; return what each did in each round."""
+    runs: list[list[Round]] = [[] for _ in found]
     tokens: dict[str, int] = {}
     for number in range(rounds):
         for contestant, results in zip(found, runs, strict=True):
             print(f"round {number + 1}: {contestant.name} {contestant.workers}", file=sys.stderr, flush=True)
             size = "large" if contestant.large else "small"
-            result = measure(contestant, inputs[size])
-            plain = result["tokens"] - contestant.added * sum(count for _, count in inputs[size]["counts"])
-            # dolma's are a few less: it takes the white space around a document away.
-            if abs(tokens.setdefault(size, plain) - plain) > plain // 1000:
-                raise SystemExit(f"{contestant.name} made {plain:,} tokens, the others {tokens[size]:,}")
-            start = {"wall": 0.0, "cpu": 0.0} if contestant.alone else measure(contestant, inputs["start"])
-            results.append({**result, "start": start["wall"], "start_cpu": start["cpu"]})
-            print(f"  {results[-1]}", file=sys.stderr, flush=True)
-    medians = [{key: statistics.median(r[key] for r in results) for key in results[0]} for results in runs]
-    return list(zip(found, medians, strict=True))
+            whole, part = (timed(contestant, inputs[name], name, tokens) for name in (size, f"{size} part"))
+            more = (inputs[size]["bytes"] - inputs[f"{size} part"]["bytes"]) / 1e6
+            if contestant.alone:  # no start in it
+                part, more = dict.fromkeys(part, 0.0), inputs[size]["bytes"] / 1e6
+            results.append(
+                Round(
+                    whole["wall"], more / (whole["wall"] - part["wall"]), more / (whole["cpu"] - part["cpu"])
+                )
+            )
+            print(f"  {whole} {part} {results[-1]}", file=sys.stderr, flush=True)
+    return list(zip(found, runs, strict=True))
+
+
+def timed(
+    contestant: Contestant, task: dict[str, Any], size: str, tokens: dict[str, int]
+) -> dict[str, float]:
+    """Run it on one input, and compare the number of tokens with that of the others."""
+    result = measure(contestant, task)
+    plain = result["tokens"] - contestant.added * sum(count for _, count in task["counts"])
+    # dolma's are a few less: it takes the white space around a document away.
+    if abs(tokens.setdefault(size, plain) - plain) > plain // 1000:
+        raise SystemExit(f"{contestant.name} made {plain:,} tokens, the others {tokens[size]:,}")
+    return result
 
 
 def show(
-    rows: list[tuple[Contestant, dict[str, float]]], sizes: dict[str, int], once: int, documents: int
+    rows: list[tuple[Contestant, list[Round]]], inputs: dict[str, dict[str, Any]], once: int, documents: int
 ) -> None:
     """Print the table and the ratios."""
+    sizes = {name: inputs[name]["bytes"] / 1e6 for name in ("large", "small")}
     print(
-        f"{sizes['large'] / 1e6:.0f} MB of text in {documents:,} documents ({once / 1e6:.0f} MB of it distinct), the slow ones "
-        f"{sizes['small'] / 1e6:.0f} MB; Llama 3; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+        f"{sizes['large']:.0f} MB of text in {documents:,} documents ({once / 1e6:.0f} MB of it distinct), the slow ones "
+        f"{sizes['small']:.0f} MB; Llama 3; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; start left out"
     )
-    print(
-        f"{'':28}{'workers':>8}{'s':>8}{'start s':>9}{'MB/s':>8}{'MB/s after start':>18}{'MB per CPU s':>14}"
-    )
-    rate: dict[tuple[str, int], tuple[float, float]] = {}
-    for contestant, found in rows:
-        size = sizes["large" if contestant.large else "small"] / 1e6
-        after, cpu = size / (found["wall"] - found["start"]), size / (found["cpu"] - found["start_cpu"])
-        rate[contestant.name, contestant.workers] = after, cpu
+    print(f"{'':32}{'workers':>8}{'s in all':>10}{'MB/s (spread)':>26}{'MB per CPU s (spread)':>26}")
+    found = {(contestant.name, contestant.workers): rounds for contestant, rounds in rows}
+    for (name, workers), rounds in found.items():
         print(
-            f"{contestant.name:28}{contestant.workers:8}{found['wall']:8.1f}{found['start']:9.1f}{size / found['wall']:8.1f}"
-            f"{after:18.1f}{cpu:14.1f}"
+            f"{name:32}{workers:8}{statistics.median(one.wall for one in rounds):10.1f}"
+            f"{spread([one.rate for one in rounds]):>26}{spread([one.cpu_rate for one in rounds]):>26}"
         )
-    ours = rate["Tootsie, gigatoken", 1]
-    print(
-        f"\none worker ÷ tiktoken alone: {ours[0] / rate['tiktoken alone', 1][0]:.1f} by the clock, "
-        f"{ours[1] / rate['tiktoken alone', 1][1]:.1f} by processor time"
+    ours = "Tootsie, gigatoken"
+    print()
+    for text, one, other in (
+        ("one worker ÷ the floor", (ours, 1), ("floor: read and encode", 1)),
+        ("one worker ÷ tiktoken alone", (ours, 1), ("tiktoken alone", 1)),
+        ("two workers ÷ one", (ours, 2), (ours, 1)),
+        ("two builds at once ÷ one", (TWO_BUILDS, 1), (ours, 1)),
+        ("one worker ÷ datatrove, one", (ours, 1), ("datatrove", 1)),
+        ("two workers ÷ datatrove, two", (ours, 2), ("datatrove", 2)),
+        ("one worker ÷ dolma, one", (ours, 1), ("dolma", 1)),
+        ("two workers ÷ dolma, two", (ours, 2), ("dolma", 2)),
+    ):
+        if one in found and other in found:
+            pairs = list(zip(found[one], found[other], strict=True))
+            print(
+                f"{text}: {spread([mine.rate / theirs.rate for mine, theirs in pairs], 2)} by the clock, "
+                f"{spread([mine.cpu_rate / theirs.cpu_rate for mine, theirs in pairs], 2)} by processor time"
+            )
+
+
+def spread(numbers: list[float], digits: int = 1) -> str:
+    """Return the median, and the smallest and largest of several."""
+    middle, low, high = (
+        f"{number:.{digits}f}" for number in (statistics.median(numbers), min(numbers), max(numbers))
     )
-    print(f"second core: × {rate['Tootsie, gigatoken', 2][0] / ours[0]:.2f} by the clock")
-    for name in ("datatrove", "dolma"):
-        for workers in (1, 2):
-            if (name, workers) in rate:
-                mine, other = rate["Tootsie, gigatoken", workers], rate[name, workers]
-                print(
-                    f"÷ {name}, {workers} workers: {mine[0] / other[0]:.1f} by the clock, "
-                    f"{mine[1] / other[1]:.1f} by processor time"
-                )
+    return f"{middle} ({low} to {high})"
 
 
 if __name__ == "__main__":

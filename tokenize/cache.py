@@ -258,16 +258,13 @@ class TokenCache:
                 continue
             at = at_zero + begin * width
             first, last = at // BLOCK, (at + size + BLOCK - 1) // BLOCK
-            unchecked = checked.find(0, first, last) >= 0
-            if unchecked and self._remote:  # What is not there yet comes before it is copied.
+            if checked.find(0, first, last) >= 0:
                 file.check_blocks(first, last)
             if as_they_are:
                 to = row * size
                 out[to : to + size] = view[at : at + size]
             else:
                 tokens[row] = words[at // width : at // width + length]
-            if unchecked and not self._remote:  # From the processor's cache, where copying has brought it.
-                file.check_blocks(first, last)
             start = begin - first_token
             low, high = marks[start // MARK], marks[(start + length + MARK - 1) // MARK]
             if low < high:

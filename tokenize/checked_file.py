@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 REMEDY = "Copy the shard again, or delete the cache and build it again"
 
 
+GROUP = 16
+"""Blocks of a local file that are compared at a time: 128 KiB, which Linux reads anyway where a page of a file is missing."""
 _DIGEST = xxhash.xxh3_64_intdigest
 
 
@@ -115,15 +117,23 @@ class CheckedFile:
         Raises:
           ArtefactError: as there.
         """
-        # Every row comes through here: no calls but those that compare.
-        body, checksums, checked, digest = self._body, self._checksums, self.checked, _DIGEST
-        for block in range(first, last):
-            if not checked[block]:
-                at = block * BLOCK
-                if digest(body[at : at + BLOCK]) != checksums[block]:
-                    self._mend(self._unlike(block, last))
-                    return
-                checked[block] = 1
+        if self._remote is None:  # What is not needed of a remote file need not be there.
+            for start in range(first // GROUP * GROUP, last, GROUP):
+                self._check_group(start)
+        unlike = self._unlike(first, last)
+        if unlike:
+            self._mend(unlike)
+
+    def _check_group(self, start: int) -> None:
+        """Compare blocks that lie together: memory is read faster in long runs, and the turn of the others comes, too."""
+        checked = self.checked
+        stop = min(start + GROUP, len(checked))
+        if checked.find(0, start, stop) < 0:
+            return
+        body, digest = self._body, _DIGEST
+        found = [digest(body[at : at + BLOCK]) for at in range(start * BLOCK, stop * BLOCK, BLOCK)]
+        if found == list(self._checksums[start:stop]):
+            checked[start:stop] = b"\1" * (stop - start)
 
     def check_all(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Make sure of several ranges; those of a remote file are fetched at the same time.
@@ -131,7 +141,7 @@ class CheckedFile:
         Raises:
           ArtefactError: as :meth:`check`.
         """
-        if self._remote is None:
+        if self._remote is None:  # What is not needed of a remote file need not be there.
             for start, stop in ranges:
                 self.check(start, stop)
             return
