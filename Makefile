@@ -172,7 +172,7 @@ audit-marin: setup  ## What the preflight says of the Marin 8B run and its side 
 
 lock:  ## Write constraints.txt anew; run it with the oldest Python supported, so that the versions fit all
 	rm -rf .build/lock && $(PYTHON) -m venv .build/lock
-	.build/lock/bin/python -m pip install --quiet --editable '.[dev]'
+	.build/lock/bin/python -m pip install --quiet --editable '.[dev,gs,s3]'
 	.build/lock/bin/python -m pip freeze --all --exclude-editable | grep -v "^pip==" | sort -f > constraints.txt
 
 sample: sample-arxiv sample-wikipedia sample-stackexchange  ## Rebuild the sample dumps from their sources
