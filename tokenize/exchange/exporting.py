@@ -15,8 +15,9 @@ from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.exchange.columns import ParquetWriter
 from tootsie.tokenize.exchange.export_record import RECORD_NAME, ExportedFile, ExportRecord, write_export
-from tootsie.tokenize.exchange.levanter import LEAVES, LevanterWriter
+from tootsie.tokenize.exchange.levanter import LEAVES
 from tootsie.tokenize.exchange.levanter import LEDGER as LEVANTER_LEDGER
+from tootsie.tokenize.exchange.levanter_writer import LevanterWriter
 from tootsie.tokenize.exchange.megatron import MegatronWriter
 from tootsie.tokenize.exchange.olmo import OlmoWriter
 from tootsie.tokenize.exchange.token_file import Format

@@ -14,8 +14,6 @@ Source: Levanter, ``store/cache.py``, ``store/jagged_array.py``, ``store/tree_st
 from __future__ import annotations
 
 import contextlib
-import functools
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -27,7 +25,6 @@ from tootsie.datasets import storage
 from tootsie.datasets.errors import InputError, SpecError
 from tootsie.datasets.json_text import parse_json
 from tootsie.tokenize.exchange.token_file import TokenDocument, TokenFile, damaged
-from tootsie.tokenize.identity import TokenizerIdentity
 
 LEDGER = "shard_ledger.json"
 IDS = "input_ids"
@@ -35,16 +32,12 @@ LOSS = "assistant_masks"
 LEAVES = (IDS, LOSS)
 IGNORED = "attention_mask"
 """A field that says nothing about whole documents."""
-CHUNK = 2**18
-"""Elements of a chunk."""
-FILE = 2**27
-"""Elements of a file."""
 LENGTH = 2**54
 """Elements that an array claims to have."""
-PART = 2**24
-"""Elements written at a time: a multiple of a chunk. TensorStore reads and writes all of a file for each."""
 WINDOW = 2**20
 """Elements read at a time, about."""
+TEXT = 2**10
+"""A chunk of fewer ids than this may have nothing but zeros."""
 ROWS = 2**16
 """Rows whose ends are read at a time."""
 
@@ -96,6 +89,8 @@ def _cache(folder: str) -> list[LevanterStore]:
         raise damaged(url, "another layout than consolidated and sharded", "layout", layout)
     if listed != rows:
         raise damaged(url, f"the shards have {listed:,} rows", "total_num_rows", rows)
+    if len({name for name, _, _ in names}) != len(names):
+        raise damaged(url, "a shard stands there twice", "finished_shards")
     stores = []
     for name, count, tokens in names:
         if "://" in name or name.startswith("/") or ".." in name.split("/"):
@@ -129,8 +124,7 @@ class LevanterStore(TokenFile):
     ) -> None:
         self._store = store
         self.folder = folder or store
-        inside = _inside(store)
-        fields = sorted({name.split("/")[0] for name in inside if name.endswith("/data/zarr.json")})
+        fields = _fields(store)
         strange = [name for name in fields if name not in (*LEAVES, IGNORED)]
         if strange:
             raise InputError(
@@ -140,6 +134,7 @@ class LevanterStore(TokenFile):
                 remedy=f"Write a cache with {IDS} and, where not all tokens carry loss, {LOSS}",
             )
         self.has_loss = LOSS in fields
+        inside = {name: url for leaf in LEAVES[: 1 + self.has_loss] for name, url in _files(store, leaf)}
         self._leaves = {name: _Leaf(store, name, inside) for name in LEAVES[: 1 + self.has_loss]}
         ids = self._leaves[IDS]
         for field, said, there in (
@@ -190,7 +185,7 @@ class _Leaf:
             if f"{name}/{part}/zarr.json" not in inside:
                 raise damaged(self._url, "the store has no such array", f"{part}/zarr.json")
             with self._honest():
-                arrays[part] = ts.open({"driver": "zarr3", "kvstore": _place(self._url, part)}).result()
+                arrays[part] = ts.open({"driver": "zarr3", "kvstore": place(self._url, part)}).result()
         self._offsets, self._data = arrays["offsets"], arrays["data"]
         for part, array in arrays.items():
             kind = np.dtype(array.dtype.numpy_dtype).kind
@@ -241,7 +236,7 @@ class _Leaf:
         """Return the values from the beginning of a chunk on."""
         chunk = self._chunk
         found = self._numbers(self._data, start, min(start + max(1, WINDOW // chunk) * chunk, self.size))
-        if self.name == IDS:
+        if self.name == IDS and chunk >= TEXT:
             for at in range(0, len(found) - chunk + 1, chunk):
                 if not found[at : at + chunk].any():
                     raise damaged(
@@ -253,13 +248,14 @@ class _Leaf:
         """Return the files of so many elements; a file that is not there would be read as zeros."""
         array = {"offsets": self._offsets, "data": self._data}[part]
         elements = _elements(array.chunk_layout.write_chunk)
-        files = [f"{self.name}/{part}/c/{number}" for number in range(-(-size // elements))]
-        for file in files:
-            if file not in inside:
+        files = [f"{self.name}/{part}/zarr.json"]
+        for number in range(-(-size // elements)):
+            files.append(f"{self.name}/{part}/c/{number}")
+            if files[-1] not in inside:
                 raise damaged(
-                    self._url, f"the ledger lists {size:,} elements, a file of them is missing", file
+                    self._url, f"the ledger lists {size:,} elements, a file of them is missing", files[-1]
                 )
-        return [f"{self.name}/{part}/zarr.json", *files]
+        return files
 
     def _numbers(self, array: Any, start: int, stop: int) -> np.ndarray:
         with self._honest():
@@ -284,131 +280,7 @@ def _elements(grid: ts.ChunkLayout.Grid) -> int:
     return length
 
 
-class LevanterWriter:
-    """Writes all documents as the only store of a cache (layout ``consolidated``, which every version reads), and its ledger.
-
-    Args:
-      folder: the cache.
-      identity: the tokenizer.
-      loss: whether there are masks.
-
-    Raises:
-      SpecError: TensorStore does not write where the folder lies, or ids do not fit 32 bits.
-    """
-
-    def __init__(self, folder: str, identity: TokenizerIdentity, *, loss: bool) -> None:
-        if identity.vocabulary_size > 2**31:
-            raise SpecError(
-                "the vocabulary is too large for 32 bits with a sign", value=identity.vocabulary_size
-            )
-        self._folder, self._identity = folder, identity
-        storage.remove(storage.join(folder, LEDGER))
-        for leaf in LEAVES:
-            ts.KvStore.open(_place(storage.join(folder, leaf))).result().delete_range(
-                ts.KvStore.KeyRange()
-            ).result()
-        self._leaves = {
-            leaf: (
-                _ArrayWriter(folder, leaf, "data", "int32"),
-                _ArrayWriter(folder, leaf, "offsets", "int64"),
-            )
-            for leaf in LEAVES[: 1 + loss]
-        }
-        self.files: tuple[str, ...] = ()
-
-    def write(self, batches: Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]) -> None:
-        """Write all documents.
-
-        Args:
-          batches: ids unsigned [tokens], offsets int64 [documents + 1], mask bool [tokens] or ``None``.
-        """
-        rows = tokens = 0
-        for _, ends in self._leaves.values():
-            ends.write(np.zeros(1, np.int64))  # The number of rows, set when they are all there.
-        for ids, offsets, mask in batches:
-            for leaf, (data, ends) in self._leaves.items():
-                values = ids if leaf == IDS else np.ones(len(ids), bool) if mask is None else mask
-                data.write(values.astype(np.int32))
-                ends.write(tokens + offsets[1:])
-            rows, tokens = rows + len(offsets) - 1, tokens + len(ids)
-        files: list[str] = []
-        for data, ends in self._leaves.values():
-            data.finish()
-            ends.finish()
-            ends.put(0, np.array([rows], np.int64))
-            files += data.files + ends.files
-        url = storage.join(self._folder, LEDGER)
-        name, identity = "", self._identity  # as Levanter names what one writer wrote
-        ledger = {
-            "total_num_rows": rows,
-            "shard_rows": {name: rows},
-            "is_finished": True,
-            "finished_shards": [name],
-            "field_counts": dict.fromkeys(self._leaves, tokens),
-            "metadata": {
-                "preprocessor_metadata": {
-                    "tokenizer": identity.name,
-                    "vocab_size": identity.vocabulary_size,
-                    "append_bos": identity.add_bos,
-                    "append_eos": identity.add_eos,
-                    "fingerprint": identity.fingerprint,
-                }
-            },
-        }
-        storage.write_bytes(url, json.dumps(ledger, ensure_ascii=False).encode())
-        self.files = (*files, url)
-
-
-class _ArrayWriter:
-    """Writes an array from its beginning, in parts that begin and end with chunks."""
-
-    def __init__(self, folder: str, leaf: str, part: str, dtype: str) -> None:
-        self._url = storage.join(folder, leaf, part)
-        codecs = [{"name": "blosc", "configuration": {"clevel": 5}}]
-        sharding = {"name": "sharding_indexed", "configuration": {"chunk_shape": [CHUNK], "codecs": codecs}}
-        spec = {
-            "driver": "zarr3",
-            "kvstore": _place(self._url),
-            "metadata": {
-                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [FILE]}},
-                "codecs": [sharding],
-            },
-            "store_data_equal_to_fill_value": True,  # else a chunk of zeros would be missing
-        }
-        self._array = ts.open(spec, dtype=dtype, shape=[LENGTH], create=True, delete_existing=True).result()
-        self._held: list[np.ndarray] = []
-        self._waiting = self._written = 0
-
-    def write(self, values: np.ndarray) -> None:
-        """Take the next values."""
-        while len(values):
-            part, values = np.split(values, [PART - self._waiting])
-            self._held.append(part)
-            self._waiting += len(part)
-            if self._waiting == PART:
-                self.finish()
-
-    def finish(self) -> None:
-        """Write what waits."""
-        if self._held:
-            self.put(self._written, np.concatenate(self._held))
-            self._written += self._waiting
-            self._held, self._waiting = [], 0
-
-    def put(self, at: int, values: np.ndarray) -> None:
-        """Write values at a position."""
-        self._array[at : at + len(values)].write(values).result()
-
-    @functools.cached_property
-    def files(self) -> list[str]:
-        """The files that were written."""
-        numbers = range(-(-self._written // FILE))
-        return [
-            storage.join(self._url, name) for name in ("zarr.json", *(f"c/{number}" for number in numbers))
-        ]
-
-
-def _place(url: str, *parts: str) -> dict[str, str]:
+def place(url: str, *parts: str) -> dict[str, str]:
     """Return where TensorStore finds a folder.
 
     Raises:
@@ -431,11 +303,19 @@ def _place(url: str, *parts: str) -> dict[str, str]:
     return {"driver": drivers[protocol], "bucket": bucket, "path": f"{path}/"}
 
 
-def _inside(store: str) -> dict[str, str]:
-    """Return the files of a folder: path within it to URL."""
+def _fields(store: str) -> list[str]:
+    """Return the names of the arrays of a store. Stores may lie below it, which are no part of it."""
     if not storage.exists(store):
         raise damaged(store, "the ledger lists a store that is missing")
     filesystem, path = storage.url_to_fs(store)
-    prefix = path if storage.local_path(store) is not None else filesystem.unstrip_protocol(path)
-    prefix = prefix.rstrip("/") + "/"
-    return {name.removeprefix(prefix): name for name in storage.find_files(store)}
+    names = sorted(name.rstrip("/").rsplit("/", 1)[-1] for name in filesystem.ls(path, detail=False))
+    return [name for name in names if filesystem.exists(f"{path}/{name}/data/zarr.json")]
+
+
+def _files(store: str, leaf: str) -> Iterator[tuple[str, str]]:
+    """Yield the files of an array: path within the store and URL."""
+    folder = storage.join(store, leaf)
+    if storage.exists(folder):
+        for url in storage.find_files(folder):
+            parts = url.rsplit(f"/{leaf}/", 1)
+            yield f"{leaf}/{parts[-1]}", url

@@ -114,6 +114,7 @@ def test_the_layout_of_many_stores_is_read_in_the_order_of_the_ledger(tmp_path: 
     write_leaf(folder / "b", "input_ids", ROWS[:3])
     write_leaf(folder / "z", "input_ids", [])
     write_leaf(folder / "a" / "deep", "input_ids", ROWS[3:])
+    write_leaf(folder / "b" / "left-over", "input_ids", ROWS)  # as builds leave them
     sizes = {"b": {"input_ids": sum(map(len, ROWS[:3]))}, "a/deep": {"input_ids": 301}}
     rows = {"b": 3, "z": 0, "a/deep": 1}
     ledger = ledger_of(rows, layout="sharded", field_counts_by_shard=sizes, field_counts={"input_ids": 311})
@@ -125,9 +126,11 @@ def test_rows_longer_than_what_is_read_at_a_time(
     tmp_path: Path, make_cache: Callable[..., str], make_identity: Callable[..., TokenizerIdentity],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    module = "tootsie.tokenize.exchange.levanter."
-    for name, value in (("CHUNK", 8), ("FILE", 32), ("PART", 16), ("WINDOW", 16), ("ROWS", 2)):
-        monkeypatch.setattr(module + name, value)
+    for module, name, value in (
+        ("levanter_writer", "CHUNK", 8), ("levanter_writer", "FILE", 32), ("levanter_writer", "PART", 16),
+        ("levanter", "WINDOW", 16), ("levanter", "ROWS", 2),
+    ):  # fmt: skip
+        monkeypatch.setattr(f"tootsie.tokenize.exchange.{module}.{name}", value)
     lengths = [1, 7, 8, 1, 70, 16, 3]
     rows = [(f"{n}", [*range(1, length), 0], length, None) for n, length in enumerate(lengths)]
     made = TokenCache.open(make_cache(str(tmp_path / "c"), [rows[:3], rows[3:]], make_identity(100)))
@@ -180,6 +183,29 @@ def outside(folder: Path) -> None:
     (folder / "shard_ledger.json").write_text(ledger_of({"../foreign": 4}, layout="sharded"))
 
 
+def twice(folder: Path) -> None:
+    shards = {"layout": "sharded", "finished_shards": ["a", "a"], "total_num_rows": 8}
+    (folder / "shard_ledger.json").write_text(ledger_of({"a": 4}, **shards))
+
+
+def no_number(folder: Path) -> None:
+    rows = {"shard_rows": {"": "4"}, "finished_shards": [""], "total_num_rows": 4}
+    (folder / "shard_ledger.json").write_text(ledger_of({}, layout="sharded", **rows))
+
+
+def endless_rows(folder: Path) -> None:
+    opened(folder / "input_ids" / "offsets")[0].write(2**53).result()
+
+
+def endless_tokens(folder: Path) -> None:
+    (folder / "shard_ledger.json").write_text(ledger_of({"": 4}))
+    opened(folder / "input_ids" / "offsets")[4].write(2**53).result()
+
+
+def negative_rows(folder: Path) -> None:
+    opened(folder / "input_ids" / "offsets")[0].write(-1).result()
+
+
 def lost_store(folder: Path) -> None:
     (folder / "shard_ledger.json").write_text(ledger_of({"gone": 4}, layout="sharded"))
 
@@ -223,6 +249,11 @@ def no_integers(folder: Path) -> None:
         (no_ledger_of_theirs, "not a ledger of Levanter's"),
         (no_shards_rows, "not a ledger of Levanter's"),
         (outside, "a shard lies outside the folder"),
+        (twice, "a shard stands there twice"),
+        (no_number, "not a ledger of Levanter's"),
+        (endless_rows, "offsets/c/1: the ledger lists .* a file of them is missing"),
+        (endless_tokens, "data/c/1: the ledger lists .* a file of them is missing"),
+        (negative_rows, "no number of rows"),
         (lost_store, "the ledger lists a store that is missing"),
         (hidden_rows, "total_num_rows: the arrays have 4"),
         (lost_data, "data/c/0: the ledger lists 311 elements, a file of them is missing"),
