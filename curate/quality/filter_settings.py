@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from tootsie.curate.quality.threshold_values import expected
 from tootsie.datasets import storage
 from tootsie.datasets.errors import SpecError
 
@@ -157,6 +158,9 @@ def _filter(name: str, parameters: Mapping[str, Any], where: str, file: str | No
                 field=f"{where}.{key}",
                 remedy=f"Known: {', '.join(known_parameters) or 'none'}",
             )
+        wanted = None if key == LISTS else expected(load_class(name), key, parameters[key])
+        if wanted:
+            raise SpecError(f"must be {wanted}", file=file, field=f"{where}.{key}", value=parameters[key])
     if LISTS in known_parameters:
         parameters = {**parameters, LISTS: _lists(parameters.get(LISTS), where, file)}
     return DatatroveFilter(name, dict(parameters))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -392,6 +393,31 @@ def test_mistakes_are_named(filters: str, field: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError) as error:
         parse_filters(filters)
     assert field in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "threshold",
+    ["gopher_quality: {min_doc_words: many}", "gopher_quality: {min_doc_words: .nan}", "gopher_quality: {max_doc_words: true}", "gopher_quality: {stop_words: 5}", "gopher_quality: {language: xx}", "c4_quality: {split_paragraph: 1}", "c4_quality: {max_word_length: null}", "gopher_repetition: {top_n_grams: [2, 0.2]}", "url: {extra_domains: example.com}"],
+)  # fmt: skip
+def test_a_threshold_of_another_kind_is_named(threshold: str, tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(f"filters: [{threshold}]")
+    key = re.split("[{:]", threshold)[2]
+    with pytest.raises(SpecError, match=rf"filters\[0\].{key}: must be "):
+        parse_filters(str(tmp_path / "f.yaml"))
+
+
+def test_thresholds_of_every_kind(tmp_path: Path) -> None:
+    text = """filters:
+    - gopher_quality: {min_doc_words: null, min_avg_word_length: 3.5, stop_words: [the, be], language: deu}
+    - gopher_repetition: {dup_line_frac: 0, top_n_grams: [[2, 0.2]]}
+    - c4_quality: {split_paragraph: false}
+    - c4_badwords: {lists: lists, seed: null}
+    """
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "en").touch()
+    (tmp_path / "f.yaml").write_text(text)
+    names = ["gopher_quality", "gopher_repetition", "c4_quality", "c4_badwords"]
+    assert [one.name for one in parse_filters(str(tmp_path / "f.yaml"))] == names
 
 
 def scored(tmp_path: Path, lines: list[bytes], minimum: float = 0.5, reduce: str = "whole") -> str:
