@@ -1,9 +1,10 @@
 """A guard before the parser: pages whose nesting would cost more than linear time are flattened first.
 
 HTML5's tree construction searches its stack of open elements at every block (quadratic in the depth), and re-opens every
-unclosed formatting element in every paragraph (a page of a few hundred kB can ask for gigabytes of nodes).
+unclosed formatting element in every paragraph (a page of a few hundred kB can ask for gigabytes of nodes). Lexbor keeps the
+names of tags in a table that does not grow, so that many different ones cost more than linear time, too.
 A page below the limits passes untouched; above, it is rewritten with explicit end tags and without the elements that
-lie too deep. Their text stays.
+lie too deep or whose names are too many. Their text stays.
 """
 
 from __future__ import annotations
@@ -112,6 +113,8 @@ MAX_REOPENED = 8
 """Formatting elements that may lie in each other in a rewritten page."""
 MAX_OPTIONS = 500
 """Options of a page whose selects keep theirs; parsers look through all of a select at each."""
+MAX_NAMES = 16384
+"""Different names of tags in a page; Lexbor looks for each new one among a part of all before it."""
 MAX_ATTRIBUTES = 300
 """Attributes of one tag; parsers compare each with all before it."""
 _LONG_TAG = 4 * MAX_ATTRIBUTES
@@ -119,6 +122,7 @@ _QUOTED_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
 _WHITE = re.compile(r"[\s/]+")
 _SMALL = 1 << 12
 """Bytes of a page below which counting costs less than arrays do."""
+_LONG_NAME = re.compile(rb"</?([A-Za-z][^\t\n\f\r />]{7,})")
 _SHORT = 1 << 12
 """Bytes of a page too short for its attributes to matter."""
 
@@ -168,7 +172,11 @@ def is_deep(page: bytes, max_depth: int) -> bool:
     pairs = _view(padded, "<u2")
     kinds = _PAIRS[pairs[marks + 1]]
     starts = np.count_nonzero(kinds & _START)
-    if starts <= max_depth and np.count_nonzero(kinds & _ANY_FORMATTING) <= MAX_UNCLOSED:
+    if (
+        starts <= max_depth
+        and len(marks) <= MAX_NAMES
+        and np.count_nonzero(kinds & _ANY_FORMATTING) <= MAX_UNCLOSED
+    ):
         return False  # whatever its end tags end
     if long and np.count_nonzero(kinds & _MAYBE_OPTION) > MAX_OPTIONS < page.count(b"<option"):
         return True
@@ -181,6 +189,8 @@ def is_deep(page: bytes, max_depth: int) -> bool:
         ends = steps < 0
         names = marks + 1 + ends
         words, lengths = name_words(_view(padded, "<u8")[names])
+        if len(words) > MAX_NAMES and _has_many_names(page, words, lengths):
+            return True
         hidden = hidden_ends(padded, names, ends, words, lengths, others, (codes == ord(">")).nonzero()[0])
         unpaired = unpaired_ends(words, ends, hidden)
         steps[hidden] = 0
@@ -200,6 +210,16 @@ def is_deep(page: bytes, max_depth: int) -> bool:
     names = marks[maybe] + 1 + ((kinds[maybe] & _END) != 0)
     formatting[maybe] = _named(_view(padded, "<u8")[names], FORMATTING)
     return int(np.count_nonzero(formatting[unpaired])) + _peak(steps[formatting]) > MAX_UNCLOSED
+
+
+def _has_many_names(page: bytes, words: npt.NDArray[np.uint64], lengths: npt.NDArray[np.intp]) -> bool:
+    """Return whether the tags of a page may have more than ``MAX_NAMES``; longer ones are looked at where they are many."""
+    ordered = np.sort(words[lengths < 8])
+    short = int(np.count_nonzero(ordered[1:] != ordered[:-1])) + (len(ordered) > 0)
+    return (
+        short + len(words) - len(ordered) > MAX_NAMES
+        and short + len(set(_LONG_NAME.findall(page))) > MAX_NAMES
+    )
 
 
 def _view(padded: bytes, kind: str) -> npt.NDArray[Any]:
@@ -267,7 +287,7 @@ def shallow(html: str, max_depth: int) -> bytes:
 
 
 def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, int]:
-    """Rewrite ``html`` with balanced tags, at most ``max_depth`` deep.
+    """Rewrite ``html`` with balanced tags, at most ``max_depth`` deep and of at most ``MAX_NAMES`` names.
 
     A comment that does not end takes only what stands before its first ``>``, a script only what stands before a tag.
 
@@ -284,6 +304,7 @@ def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, in
     places: list[int] = []
     open_count: dict[str, int] = {}
     skipped: dict[str, int] = {}
+    names: set[str] = set()
     missing: set[str] = set()
     dropped = position = formatting = 0
     lower = html.lower() if len(html.lower()) == len(html) else html
@@ -332,6 +353,12 @@ def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, in
                 while close() != name:
                     pass
             continue
+        if name not in names:
+            if len(names) == MAX_NAMES:
+                skipped[name] = skipped.get(name, 0) + 1
+                dropped += 1
+                continue
+            names.add(name)
         if name in _VOID or tag.endswith("/>"):
             out.append(tag)
             continue

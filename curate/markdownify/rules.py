@@ -166,7 +166,7 @@ _TABLE: tuple[tuple[str, Effect, frozenset[Profile], str], ...] = (
     ("soft_hyphens_removed", _R, _CORPORA, "Hints where a word may be broken, in running text."),
     ("ends_recovered", _K, _ALL, "An end that an unclosed comment, script, quotation mark, hidden element or emphasis took."),
     ("contents_recovered", _K, _ALL, "What follows the own content of an element that is left out and never closed: kept."),
-    ("elements_too_deep", _K, _ALL, "An element beyond max_depth: unwrapped, its text stays."),
+    ("elements_too_deep", _K, _ALL, "An element beyond max_depth, or of too many names of tags: unwrapped, its text stays."),
     ("invalid_characters_replaced", _R, _ALL, "Bytes that are no text in the page's encoding, as U+FFFD."),
     ("control_characters_removed", _D, _ALL, "Control characters."),
 )  # fmt: skip

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 
 import pytest
 
 from tootsie.curate.markdownify import Limits, Profile, convert
-from tootsie.curate.markdownify.nesting import flatten, is_deep
+from tootsie.curate.markdownify.nesting import MAX_NAMES, flatten, is_deep
 
 END = "<p>the end sentinel</p>"
 PAGES: dict[str, Callable[[], str]] = {
@@ -107,6 +108,19 @@ def test_indentation_is_bounded_in_columns(start: str) -> None:
 
 def test_wide_numbers_of_a_few_lists_indent_as_ever() -> None:
     assert convert("<ol start=100><li>a<ol><li value=2024>b</ol></ol>").markdown == "100. a\n\n     2024. b\n"
+
+
+@pytest.mark.parametrize("tag", ["<x{0}>a</x{0}>", "<x{0}/>a", "</x{0}>a", "<long-name-{0}>a"])
+def test_names_of_tags_are_bounded(tag: str) -> None:
+    page = "".join(tag.format(number) for number in range(MAX_NAMES + 1))
+    assert is_deep(page.encode(), 256)
+    flat, _ = flatten(page, 10**6)
+    assert len(set(re.findall(r"<(\w[^\s/>]*)", flat))) <= MAX_NAMES
+    assert re.sub(r"<[^>]*>", "", flat) == "a" * (MAX_NAMES + 1)
+
+
+def test_many_tags_of_few_names_are_left_alone() -> None:
+    assert not is_deep(b"<p><long-name>a</long-name></p>" * MAX_NAMES, 256)
 
 
 def test_deep_lists_are_flattened() -> None:
