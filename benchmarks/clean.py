@@ -177,6 +177,7 @@ def main() -> None:
             print("datatrove\tskipped: make bench-clean sets it up")
         times: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
         documents: dict[str, int] = {}
+        texts: dict[str, set[tuple[str, str]]] = {}
         for number in range(options.rounds):
             for workers in (1, 2):
                 for count in counts:
@@ -185,9 +186,15 @@ def main() -> None:
                         output.mkdir()
                         found = function(folder / f"crawl-{count}", output, workers)
                         times.setdefault((peer, workers, count), []).append(found)
-                        documents[peer] = sum(1 for _ in kept(output))
+                        texts[peer] = {(row["metadata"]["url"], row["text"]) for row in kept(output)}
+                        documents[peer] = len(texts[peer])
                         shutil.rmtree(output)
         report(times, documents, sizes, options.few, options.pages)
+        if "datatrove" in texts:
+            same = len(texts["plain text"] & texts["datatrove"])
+            print(
+                f"documents of plain text that are datatrove's to the letter: {same:,} of {documents['plain text']:,}"
+            )
 
 
 def report(
