@@ -19,6 +19,7 @@ _PROPERTY = frozenset(
     ("of", "in", "between", "for", "by", "from", "to", "with", "on", "at", "about", "as", "that", "which")
 )
 _COPULA = re.compile(r"\b(?:is|are|was|were|means|refers to)\b|(?<=\w):(?=\s)", re.IGNORECASE)
+_AFTER = frozenset(("of", "or", "and", "in", "for", "from", "to", "as"))
 _MANY = frozenset(("are", "were"))
 _ADVERBS = r"(?:(?:not|also|often|once|now|still|just|then|always|sometimes|\w+ly),? )*"
 _NO_NOUN = re.compile(
@@ -41,8 +42,11 @@ _ASIDE = re.compile(
 )
 
 
+_POINTER = re.compile(r"\b(?:this|these|those|here|current|following|above|below)\b", re.IGNORECASE)
 _NAME = re.compile(r"what (?:is|was) the name (?:of|for)\b", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:called|named|known as|dubbed|termed)\b", re.IGNORECASE)
+_USED = re.compile(r"what (?:is|are|was|were) .{1,80}? used (?:for|in|as)\b", re.IGNORECASE)
+_USE = re.compile(r"\b(?:us(?:e|es|ed|ing|age|eful)|employed|applied|applications?|serves?)\b", re.IGNORECASE)
 _WHO_IS_NOBODY = re.compile(r"[Ww]ho (?:is|was|are|were) (?:an? |the )?[a-z]+\?")
 
 
@@ -59,19 +63,37 @@ def asks_twice(question: str) -> bool:
     return _SECOND.search(question) is not None
 
 
-def ill_formed(question: str) -> bool:
-    """Return whether an article is the wrong one: *a astronaut*."""
-    return _ARTICLE.search(question) is not None
+def ill_formed(question: str) -> str | None:
+    """Return what is wrong with a question: an article (*a astronaut*), or that it points at a text nobody sees (*these*)."""
+    if _ARTICLE.search(question):
+        return "a wrong article"
+    return "the question points at something" if _POINTER.search(question) else None
+
+
+def _ends_a_phrase(term: list[str], subject: str) -> bool:
+    """Return whether a term stands in a subject, followed by a bracket, a comma or a preposition, if at all: by no longer noun."""
+    tokens = re.findall(r"\w+|[^\w\s-]", subject.casefold())
+    wanted = [root(word) for word in term]
+    for start in range(len(tokens) - len(wanted) + 1):
+        end = start + len(wanted)
+        if [root(token) for token in tokens[start:end]] == wanted and (
+            end == len(tokens) or not tokens[end].isalnum() or tokens[end] in _AFTER
+        ):
+            return True
+    return False
 
 
 def asks_for_another_definition(question: str, answer: str) -> bool:
-    """Return whether a question asks what or who something is, or its name, and the answer does not say that.
+    """Return whether a question asks what or who something is, its name or use, and the answer does not say that.
 
     The answer must have the term before its first copula (or colon), the number of both must agree, and no participle or
     preposition may follow: *X is a …*, *X are …*, *X: …*, but not *X is used …*.
     """
-    if _WHO_IS_NOBODY.fullmatch(question) or (_NAME.match(question) and not _NAMED.search(answer)):
+    if _WHO_IS_NOBODY.fullmatch(question):
         return True
+    for asks, says in ((_NAME, _NAMED), (_USED, _USE)):
+        if asks.match(question) and not says.search(answer):
+            return True
     asked = _ASKED.fullmatch(question.strip())
     if asked is None:
         return False
@@ -82,7 +104,7 @@ def asks_for_another_definition(question: str, answer: str) -> bool:
     if copula is None or _ASIDE.match(answer):
         return True
     subject = plain_words(answer[: copula.start()])
-    if not {root(word) for word in term} <= {root(word) for word in subject}:
+    if not _ends_a_phrase(term, answer[: copula.start()]):
         return True
     if copula[0] == ":" and len(subject) > len(term):
         return True

@@ -71,8 +71,8 @@ def _fault_of_words(
         return "no question"
     if question.count("?") > 1 or asks_twice(question) or repeats_itself(question):
         return "more than one question, or one that repeats itself"
-    if ill_formed(question):
-        return "a wrong article"
+    if wrong := ill_formed(question):
+        return wrong
     if rephrase.answers is Answers.WRITTEN:
         return (
             "question of something else" if support(question, passage, "") < checks.question_support else None

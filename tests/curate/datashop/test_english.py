@@ -21,6 +21,9 @@ from tootsie.curate.datashop.english import asks_for_another_definition, asks_tw
         ("What is the origin of the word?", "The use of the word dates from before 1387."),  # no definition
         ("Who is Alain Connes?", "Alain Connes (born 1 April 1947) is a French mathematician."),
         ("What is the name of the rock?", "The rock is called limestone."),
+        ("What is paraffin?", "In chemistry, an alkane, or paraffin (a historical name), is a hydrocarbon."),
+        ("What is carbon-14?", "Carbon-14, a radioactive isotope, is a clock of archaeologists."),
+        ("What is silver used for?", "Used in alloys for jewelry."),
         ("How do plants breathe?", "Through small pores."),
         ("Was ist ein Molekül?", "Zwei Atome sind verbunden."),
     ],
@@ -44,6 +47,9 @@ def test_what_goes_together(question: str, answer: str) -> None:
         ("Who is anthropology?", "Anthropology is the study of humans and their societies."),
         ("What is the name of the language?", "The name Austroasiatic comes from two Latin words."),
         ("Who is MDPI?", "The journal is published by MDPI and was established in 2008."),
+        ("What is sodium?", "Sodium chloride (NaCl) is table salt."),
+        ("What is cadmium?", "Boiling cadmium gives off a weird, yellow-colored vapor that is poisonous."),
+        ("What is fluorine used for?", "Found in the minerals fluorite and cryolite."),
         ("What is alkali metals?", "The alkali metals are a group in the periodic table."),
     ],
 )
@@ -53,7 +59,8 @@ def test_a_sentence_about_a_thing_does_not_say_what_it_is(question: str, answer:
 
 def test_articles_and_second_questions() -> None:
     for wrong in ("What is a astronaut?", "What does an cell do?"):
-        assert ill_formed(wrong)
+        assert ill_formed(wrong) == "a wrong article"
+    assert ill_formed("What do these countries share?") == "the question points at something"
     for right in ("Is an acid a unit?", "What is an hour?", "What makes a one-way street a European one?"):
         assert not ill_formed(right)
     assert asks_twice("What is the ampere and how many units does it have?")
