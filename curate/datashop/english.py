@@ -71,7 +71,7 @@ def ill_formed(question: str) -> str | None:
 
 
 def _ends_a_phrase(term: list[str], subject: str) -> bool:
-    """Return whether a term stands in a subject, followed by a bracket, a comma or a preposition, if at all: by no longer noun."""
+    """Return whether a term stands in a subject and what follows it, if anything, is a mark or a preposition: no longer noun."""
     tokens = re.findall(r"\w+|[^\w\s-]", subject.casefold())
     wanted = [root(word) for word in term]
     for start in range(len(tokens) - len(wanted) + 1):
