@@ -66,7 +66,8 @@ class Tracked(str):
 
     def strip(self, chars: str | None = None, /) -> Tracked:
         """As ``str.strip``."""
-        return self.lstrip(chars).rstrip(chars)
+        start = len(self) - len(str.lstrip(self, chars))
+        return self._cut(start, max(start, len(str.rstrip(self, chars))))
 
     def lstrip(self, chars: str | None = None, /) -> Tracked:
         """As ``str.lstrip``."""
@@ -133,6 +134,8 @@ class Tracked(str):
         return Tracked(str.__str__(self), tuple((end, flags | GENERATED) for end, flags in self.runs))
 
     def _cut(self, start: int, stop: int) -> Tracked:
+        if start == 0 and stop == len(self):
+            return self
         text = str.__getitem__(self, slice(start, stop))
         runs = []
         for end, flags in self.runs[self._run_at(start) :]:
@@ -184,7 +187,8 @@ def concatenate(parts: Iterable[str]) -> Tracked:
         if not part:
             continue
         texts.append(part)
-        for end, flags in tracked(part).runs:
+        # What is plain is the template's; see :func:`tracked`, whose object would be thrown away at once.
+        for end, flags in part.runs if isinstance(part, Tracked) else ((len(part), TEMPLATE),):
             if runs and runs[-1][1] == flags:
                 runs.pop()
             runs.append((at + end, flags))
