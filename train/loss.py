@@ -187,38 +187,43 @@ def _blocked_forward(
     but push all logits down together, which nothing without z-loss would undo.
     """
     dtype, columns = hidden.dtype, head.shape[1]
-    rounds = dtype != jnp.float32
     head = _whole_head(layout, head, hidden.shape[1], dtype)
     # [D, Vs]; both products below then run over rows, which is twice as fast on a CPU
     head_t = head.T.astype(dtype)
     head_rows = head.astype(dtype)
 
-    local, inside = own_rows(layout, head.shape[0], targets)
-
     def step(carry: Any, part: Any) -> tuple[Any, Any]:
         nll_sum, z_sum, grad_head_t = carry
-        nll, z, exponentials, total, log_z = _block_sums(layout, part[0], head_t, *part[1:3])
+        nll, z, exponentials, total, log_z = _block_sums(layout, part[0], head_t, *part[1:])
         factor = jnp.where(part[2][:, None], (1.0 + 2.0 * z_weight * log_z) / total, 0.0)
-        grad_logits = (exponentials * factor).astype(dtype)  # [C, Vs], without the one-hot part
+        grad_logits = _rounded(exponentials * factor, dtype).astype(
+            dtype
+        )  # [C, Vs], without the one-hot part
         grad_hidden = jnp.dot(grad_logits, head_rows, preferred_element_type=jnp.float32)
         grad_head_t += jnp.dot(part[0].T, grad_logits, preferred_element_type=jnp.float32)
-        if not rounds:
-            return (nll_sum + nll, z_sum + z, grad_head_t), (grad_hidden, ())
-        of_target = jnp.exp(part[1] - log_z[:, 0]) * factor[:, 0] * total[:, 0]
-        rounded = jnp.take_along_axis(grad_logits, part[3][:, None], axis=1)[:, 0]
-        return (nll_sum + nll, z_sum + z, grad_head_t), (grad_hidden, (rounded - of_target,))
+        return (nll_sum + nll, z_sum + z, grad_head_t), (grad_hidden, log_z[:, 0])
 
-    parts = _split(block, hidden, _label_logits(layout, hidden, head, targets), scored, local)
+    label_logits = _label_logits(layout, hidden, head, targets)
+    parts = _split(block, hidden, label_logits, scored)
     start = (jnp.float32(0), jnp.float32(0), jnp.zeros(head_t.shape, jnp.float32))
-    (nll, z, grad_head_t), (grad_hidden, excess) = jax.lax.scan(step, start, parts)
+    (nll, z, grad_head_t), (grad_hidden, log_z) = jax.lax.scan(step, start, parts)
+    local, inside = own_rows(layout, head.shape[0], targets)
     marked = (scored & inside)[:, None].astype(jnp.float32)
-    if rounds:
-        marked *= 1.0 + excess[0].reshape(-1, 1)
+    log_z = log_z.reshape(-1)
+    of_target = jnp.exp(label_logits - log_z) * (1.0 + 2.0 * z_weight * log_z)
+    marked *= 1.0 + (_rounded(of_target, dtype) - of_target)[:, None]
     grad_hidden = grad_hidden.reshape(hidden.shape) - marked * jnp.take(head_rows, local, axis=0)
     grad_hidden = layout.sum_over_tensor(grad_hidden)
     grad_head = grad_head_t.T.at[local].add(-marked * hidden.astype(jnp.float32))
     grad_head = layout.scattered(grad_head, columns, 1)
     return TokenSums(nll + z_weight * z, nll, z), (grad_hidden.astype(dtype), grad_head)
+
+
+def _rounded(values: jax.Array, dtype: Any) -> jax.Array:
+    """Round float32 values to what ``dtype`` can hold, in an operation that the compiler may not leave out as it may a cast."""
+    if dtype == jnp.float32:
+        return values
+    return jax.lax.reduce_precision(values, jnp.finfo(dtype).nexp, jnp.finfo(dtype).nmant)
 
 
 def _blocked_backward(
