@@ -207,17 +207,19 @@ class _Outline:
                     node = done.node.next
                 continue
             tag, above, start = node.tag or "", items[number], len(words)
+            text = (node.text_content or "") if tag == "-text" else ""
+            if tag == "-text" and not text.strip():  # stays wherever what it is in does
+                node = node.next
+                continue
             formula = above.formula or (bool(formulas) and node.mem_id in formulas)
             framed = above.framed or tag in _FRAMES
             item = _Element(node, tag, number, start, start, len(items) + 1, formula, framed)
             items.append(item)
-            if tag == "-text":
-                text = node.text_content or ""
-                if not text.isspace():
-                    found = words_of(text)
-                    words += found
-                    prose += (b"\0" if formula else b"\1") * len(found)
-                    item.end = len(words)
+            if text:
+                found = words_of(text)
+                words += found
+                prose += (b"\0" if formula else b"\1") * len(found)
+                item.end = len(words)
             elif tag not in _UNSEEN and (child := node.first_child) is not None:
                 number = len(items) - 1
                 open_items.append(number)
