@@ -120,6 +120,8 @@ class CheckedFile:
         if self._remote is None:  # What is not needed of a remote file need not be there.
             for start in range(first // GROUP * GROUP, last, GROUP):
                 self._check_group(start)
+            if self.checked.find(0, first, last) < 0:
+                return
         unlike = self._unlike(first, last)
         if unlike:
             self._mend(unlike)
@@ -141,7 +143,7 @@ class CheckedFile:
         Raises:
           ArtefactError: as :meth:`check`.
         """
-        if self._remote is None:  # What is not needed of a remote file need not be there.
+        if self._remote is None:
             for start, stop in ranges:
                 self.check(start, stop)
             return
