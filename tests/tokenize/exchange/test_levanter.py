@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 import tensorstore as ts
 
+from tootsie.datasets import storage
 from tootsie.datasets.errors import InputError, SpecError, UserError
 from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.exchange.exporting import export_tokens
 from tootsie.tokenize.exchange.importing import ImportSettings, import_tokens
-from tootsie.tokenize.exchange.levanter import find_levanter
+from tootsie.tokenize.exchange.levanter import find_levanter, place
 from tootsie.tokenize.exchange.token_file import Format
 from tootsie.tokenize.identity import TokenizerIdentity
 
@@ -284,6 +285,17 @@ def test_a_chunk_that_was_never_written_is_no_text(tmp_path: Path) -> None:
     (found,) = find_levanter([str(store)])
     with pytest.raises(InputError, match=r"data\[262144\]: a chunk was never written: all its ids are 0"):
         list(found.documents())
+
+
+@pytest.mark.parametrize(("url", "driver"), [("gs://bucket/a/b", "gcs"), ("s3://bucket/a/b", "s3")])
+def test_tensorstore_is_told_where_object_stores_are(
+    url: str, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "local_path", lambda url: None)  # fsspec's packages for them may be absent
+    found = ts.KvStore.Spec(place(url, "input_ids", "data")).to_json()
+    assert {key: found[key] for key in ("driver", "bucket", "path")} == {
+        "driver": driver, "bucket": "bucket", "path": "a/b/input_ids/data/",
+    }  # fmt: skip
 
 
 def test_where_tensorstore_does_not_reach(small_cache: TokenCache) -> None:
