@@ -24,7 +24,7 @@ from pathlib import Path
 from deduplication import cpu, write
 from planted_corpus import planted_corpus
 
-DOCUMENTS_OF_SIZE = 76
+DOCUMENTS_OF_SIZE = 38
 """Documents of a planted corpus of size 1, about."""
 RUN = """
 import sys
