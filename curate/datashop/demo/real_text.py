@@ -55,10 +55,18 @@ def download(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "wheels.txt").write_text("\n".join(lines) + "\n")
         of = ["--platform", "manylinux_2_28_x86_64", "--python-version", "3.11", "--implementation", "cp"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+        ]
+        files = ["--require-hashes", "--requirement", str(folder / "wheels.txt"), "--dest", str(folder)]
         subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-            + ["--only-binary", ":all:", *of, "--require-hashes", "--requirement", folder / "wheels.txt"]
-            + ["--dest", folder],
+            [*command, "--only-binary", ":all:", *of, *files],
             check=True,
         )
     for name, file in WHEELS.items():
