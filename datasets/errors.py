@@ -7,9 +7,14 @@ exception is a fault of ours and exits with code 1.
 
 from __future__ import annotations
 
+import re
+
 EXIT_WHOLE = 0
 EXIT_FAULT = 1
 EXIT_USER_ERROR = 2
+
+_CREDENTIALS = re.compile(r"(?<=://)[^\s/@]{1,300}(?=@)")
+"""User and password in a URL: a message never repeats them, for it goes to logs."""
 
 
 class UserError(Exception):
@@ -51,7 +56,7 @@ class UserError(Exception):
         text = f"{where}: {self.problem}" if where else self.problem
         if self.value is not None:
             text += f" (found {shorten(repr(self.value))})"
-        return f"{text}. {self.remedy}" if self.remedy else text
+        return _CREDENTIALS.sub("***", f"{text}. {self.remedy}" if self.remedy else text)
 
 
 class ArtefactError(UserError):

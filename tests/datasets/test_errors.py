@@ -22,3 +22,10 @@ def test_errors_survive_the_way_between_processes() -> None:
 
 def test_long_values_are_cut() -> None:
     assert len(str(UserError("bad", value="x" * 10_000))) < 300
+
+
+def test_a_password_in_a_url_is_never_repeated() -> None:
+    error = InputError(
+        "cannot read", file="https://me:s3cret@host/a@b", value="http://s3cret@host/v1", remedy="Ask me@host"
+    )
+    assert str(error) == "https://***@host/a@b: cannot read (found 'http://***@host/v1'). Ask me@host"
