@@ -208,7 +208,7 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
         parser = LexborHTMLParser(page)
         rules_of = serializer.classes.of
         if parser.root is not None and loses_its_end(html, parser.root, rules_of):
-            flat, _ = nesting.flatten(html, limits.max_depth, unwrap=True)
+            flat, _ = nesting.flatten(html, limits.max_depth, unwrap=True, end_emphasis=True)
             rewritten = LexborHTMLParser(flat.encode())
             if rewritten.root is not None and not loses_its_end(flat, rewritten.root, rules_of, html):
                 html, parser, page = flat, rewritten, flat.encode()

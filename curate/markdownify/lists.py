@@ -14,6 +14,8 @@ _INTERRUPTS = re.compile(r"[-+*] |1[.)] |`{3,}|>|#{1,6}(?: |$)|___$")
 """Blocks that end a paragraph without a blank line."""
 _ENDS_ITSELF = re.compile(r"`{3,}|#{1,6}(?: |$)|___$")
 """Blocks that no paragraph continues."""
+_MAX_NUMBER = 999_999_999
+"""A marker has no more digits; of all items but the first, readers count the number themselves."""
 
 
 def end_paragraph(serializer: Serializer) -> None:
@@ -152,7 +154,7 @@ def _leave_list(serializer: Serializer) -> None:
     lines = []
     for number, blocks, _ in items:
         if ordered:
-            mark = f"{max(number, 0)}{marker} "
+            mark = f"{min(max(number, 0), _MAX_NUMBER)}{marker} "
         text = blocks[0] if len(blocks) == 1 else gap.join(blocks)
         if "\n" in text:
             text = _indented(text, len(mark))

@@ -117,6 +117,16 @@ MAX_NAMES = 16384
 """Different names of tags in a page; Lexbor looks for each new one among a part of all before it."""
 MAX_ATTRIBUTES = 300
 """Attributes of one tag; parsers compare each with all before it."""
+_NAMES = frozenset(
+    ("abbr", "annotation", "article", "aside", "bdi", "bdo", "caption", "cite", "colgroup", "data", "del", "details",
+     "dfn", "dialog", "dir", "figcaption", "figure", "footer", "form", "frameset", "header", "hgroup", "html", "image",
+     "ins", "kbd", "label", "legend", "main", "maction", "map", "mark", "math-renderer", "menclose", "merror", "mfenced", "mfrac",
+     "mmultiscripts", "mover", "mpadded", "mphantom", "mprescripts", "mroot", "mrow", "mspace", "msqrt", "mstyle", "msub",
+     "msubsup", "msup", "mtable", "mtd", "mtr", "munder", "munderover", "nav", "none", "optgroup", "option", "output",
+     "picture", "progress", "q", "rb", "rp", "rt", "rtc", "samp", "search", "section", "semantics", "slot", "strike",
+     "summary", "tbody", "td", "tfoot", "th", "thead", "time", "tr")
+).union(_VOID, FORMATTING, RAW, _BREAKOUT, _INTEGRATION, _DROPPED, _CLOSES, *_CLOSES.values())  # fmt: skip
+"""Names that are no stranger's: however many a page has, these keep their meaning."""
 _LONG_TAG = 4 * MAX_ATTRIBUTES
 _QUOTED_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
 _WHITE = re.compile(r"[\s/]+")
@@ -286,7 +296,9 @@ def shallow(html: str, max_depth: int) -> bytes:
     return flatten(html, max_depth)[0].encode() if is_deep(page, max_depth) else page
 
 
-def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, int]:
+def flatten(
+    html: str, max_depth: int, *, unwrap: bool = False, end_emphasis: bool = False
+) -> tuple[str, int]:
     """Rewrite ``html`` with balanced tags, at most ``max_depth`` deep and of at most ``MAX_NAMES`` names.
 
     A comment that does not end takes only what stands before its first ``>``, a script only what stands before a tag.
@@ -295,6 +307,7 @@ def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, in
       html: the page.
       max_depth: elements in each other that are kept.
       unwrap: of an element that does not end and whose content would not be read, keep the content alone.
+      end_emphasis: formatting elements end with the block they began in, also where that has no end tag.
 
     Returns:
       The page, and how many start tags were left out.
@@ -304,7 +317,7 @@ def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, in
     places: list[int] = []
     open_count: dict[str, int] = {}
     skipped: dict[str, int] = {}
-    names: set[str] = set()
+    names = set(_NAMES)
     missing: set[str] = set()
     dropped = position = formatting = 0
     lower = html.lower() if len(html.lower()) == len(html) else html
@@ -384,8 +397,14 @@ def flatten(html: str, max_depth: int, *, unwrap: bool = False) -> tuple[str, in
             ):
                 close()
             skipped.clear()
-        while stack and name in _CLOSES.get(stack[-1], ()):
-            close()
+        while stack:
+            ended = stack[-1]
+            if end_emphasis and ended in FORMATTING:
+                ended = next((outer for outer in reversed(stack) if outer not in FORMATTING), ended)
+            if name not in _CLOSES.get(ended, ()):
+                break
+            while close() != ended:
+                pass
         # A paragraph may lie one deeper: where it begins shows what goes on behind an element that is left out.
         if len(stack) >= max_depth + (name == "p") or (name in FORMATTING and formatting >= MAX_REOPENED):
             skipped[name] = skipped.get(name, 0) + 1

@@ -3,7 +3,7 @@ emphasis that a rule may leave out.
 
 HTML5 gives all that follows to such a thing; to a reader it is text of the page. They are told by the last word of the
 source: it must be the last of the tree, in no element that is not read, and in no emphasis of a class with rules that is
-opened again in each paragraph. Where it is not, :func:`.nesting.flatten` may rewrite the page.
+opened again in each block and behind it. Where it is not, :func:`.nesting.flatten` may rewrite the page.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def loses_its_end(
             and (tag not in RAW or html.find(f"</{tag}", html.rfind(word)) < 0)
         ):
             return True
-        if tag in FORMATTING and outer.prev is None and rules_of(attributes.get("class") or ""):
+        opened_again = outer.prev is None or outer.prev.tag != "-text"
+        if tag in FORMATTING and opened_again and rules_of(attributes.get("class") or ""):
             tags = re.findall(rf"<(/?){tag}[\s/>]", original or html, re.IGNORECASE)
             if 2 * tags.count("") > len(tags):
                 return True

@@ -110,6 +110,11 @@ def test_wide_numbers_of_a_few_lists_indent_as_ever() -> None:
     assert convert("<ol start=100><li>a<ol><li value=2024>b</ol></ol>").markdown == "100. a\n\n     2024. b\n"
 
 
+def test_numbers_have_no_more_digits_than_markers() -> None:
+    markdown = convert("<ol start=999999998><li>a<li>b<li>c<p>d</ol>").markdown
+    assert re.findall(r"^\d+", markdown, re.MULTILINE) == ["999999998", "999999999", "999999999"]
+
+
 @pytest.mark.parametrize("tag", ["<x{0}>a</x{0}>", "<x{0}/>a", "</x{0}>a", "<long-name-{0}>a"])
 def test_names_of_tags_are_bounded(tag: str) -> None:
     page = "".join(tag.format(number) for number in range(MAX_NAMES + 1))
@@ -117,6 +122,12 @@ def test_names_of_tags_are_bounded(tag: str) -> None:
     flat, _ = flatten(page, 10**6)
     assert len(set(re.findall(r"<(\w[^\s/>]*)", flat))) <= MAX_NAMES
     assert re.sub(r"<[^>]*>", "", flat) == "a" * (MAX_NAMES + 1)
+
+
+def test_elements_of_html_keep_their_meaning_behind_any_number_of_names() -> None:
+    others = "".join(f"<x{number}>a</x{number}>" for number in range(MAX_NAMES + 1))
+    page = '<p>b <em>c</em> <math alttext="x_1"><msub></msub></math><script>d</script><table><tr><th>e<td>f</table><pre>g\n h</pre>'
+    assert convert(others + page).markdown.partition("\n\n")[2] == convert(page).markdown
 
 
 def test_many_tags_of_few_names_are_left_alone() -> None:

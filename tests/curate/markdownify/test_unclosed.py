@@ -73,6 +73,21 @@ def test_emphasis_that_a_rule_leaves_out_and_that_does_not_end_takes_its_paragra
 @pytest.mark.parametrize(
     ("page", "markdown"),
     [
+        ('<p>a <em class="noprint">b<p>c <em>d</em><p>e', "a\n\nc *d*\n\ne\n"),
+        ('<p>a <b class="noprint"><i>b<div>c</div>d', "a\n\nc\n\nd\n"),
+        ('<ul><li>a <a class="noprint" href="u">b<li>c</ul><p>d', "- a\n- c\n\nd\n"),
+        ('<dl><dt>a <i class="noprint">b<dd>c</dl>d', "**a**\n\nc\n\nd\n"),
+    ],
+)
+def test_what_begins_a_block_without_an_end_tag_ends_such_emphasis(page: str, markdown: str) -> None:
+    conversion = convert(page, profile="wikipedia")
+    assert conversion.markdown == markdown
+    assert conversion.counters["ends_recovered"] == 1
+
+
+@pytest.mark.parametrize(
+    ("page", "markdown"),
+    [
         ('<p>a</p><p><small class="noprint">b</small></p>', "a\n"),
         ('<p>a <small class="noprint">b</small></p><p><small>c</p><p>d</p>', "a\n\nc\n\nd\n"),
         ('<p>a <span class="noprint">b</p><p>c</p>', "a\n\nc\n"),
