@@ -103,11 +103,15 @@ def heading(level: int) -> Handler:
 
 
 def _bold(text: str) -> str:
-    """Make a finished line bold, unless parts of it are."""
-    if "**" in text:
+    """Make a finished line bold, unless parts of it are; spaces of any kind at its edges stay outside."""
+    inner = text.strip()
+    if not inner or "**" in inner:
         return text
-    mark = "__" if text[0] == "*" or text[-1] == "*" else "**"
-    return f"{mark}{text}{mark}"
+    before, _, after = text.partition(inner)
+    if after and (len(inner) - len(inner.rstrip("\\"))) % 2:
+        inner += "\\"  # would escape the mark
+    mark = "__" if inner[0] == "*" or inner[-1] == "*" else "**"
+    return f"{before}{mark}{inner}{mark}{after}"
 
 
 def bold_line(serializer: Serializer, node: Node, attributes: dict[str, Any]) -> Any:

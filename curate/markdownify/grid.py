@@ -15,8 +15,8 @@ _COLUMN_SPAN = 1000
 """HTML's own bound."""
 _MAX_EMPTY = 8
 """Cells of the grid for each cell of the source beyond which a table is too irregular for GFM."""
-_PLAIN = re.compile(r"[^\\`*_\[\]<>&$~\n]*")
-"""Text that reads the same as Markdown and as HTML."""
+_PLAIN = re.compile(r"(?!(?:#{1,6}|[-+]|[0-9]{1,9}[.)])(?: |\Z)|---)[^\\`*_\[\]<>&$~\n]*")
+"""Text that reads the same as Markdown and as HTML: no markup, and no heading, item or rule."""
 
 
 @dataclass(slots=True)

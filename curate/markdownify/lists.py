@@ -14,6 +14,8 @@ _INTERRUPTS = re.compile(r"[-+*] |1[.)] |`{3,}|>|#{1,6}(?: |$)|___$")
 """Blocks that end a paragraph without a blank line."""
 _ENDS_ITSELF = re.compile(r"`{3,}|#{1,6}(?: |$)|___$")
 """Blocks that no paragraph continues."""
+_HTML_END = "</table>"
+"""HTML goes on up to a blank line."""
 _MAX_NUMBER = 999_999_999
 """A marker has no more digits; of all items but the first, readers count the number themselves."""
 
@@ -139,7 +141,8 @@ def _leave_list(serializer: Serializer) -> None:
         return
     tight_paragraphs = serializer.options.profile == "arxiv"
     loose = any(
-        len(blocks) > 1 and not (len(blocks) == 2 and _INTERRUPTS.match(blocks[1]))
+        len(blocks) > 1
+        and not (len(blocks) == 2 and _INTERRUPTS.match(blocks[1]) and not blocks[0].endswith(_HTML_END))
         if tight_paragraphs
         else was_loose or (len(blocks) > 1 and any(map(_needs_blank_line, blocks, blocks[1:])))
         for _, blocks, was_loose in items
@@ -165,7 +168,7 @@ def _leave_list(serializer: Serializer) -> None:
 
 def _needs_blank_line(block: str, following: str) -> bool:
     """Return whether two blocks of an item would be read as one, or otherwise, without a blank line between them."""
-    if block[0] == ">" and following[0] == ">":
+    if (block[0] == ">" and following[0] == ">") or block.endswith(_HTML_END):
         return True
     return not (_INTERRUPTS.match(following) or _ENDS_ITSELF.match(block))
 

@@ -274,9 +274,18 @@ class Writer:
         if len(inner) < len(content):
             before, _, after = content.partition(inner)
             self._edge(before)
+            inner = self._without_spaces(inner, before, after)
         self.marked(inline.wrap(self, inner))
         if after:
             self._edge(after)
+
+    def _without_spaces(self, inner: str, before: str, after: str) -> str:
+        """Escape an asterisk or tilde at the edge of ``inner`` that was no mark for the spaces on both of its sides."""
+        if before and inner[0] in "*~" and inner[1:2] in ("", " "):
+            return self.escape(inner[0], False) + self._without_spaces(inner[1:], "", after)
+        if after and inner[-1:] in ("*", "~") and inner[-2:-1] == " ":
+            return inner[:-1] + self.escape(inner[-1], False)
+        return inner
 
     def marked(self, markdown: str) -> None:
         """Add an inline element whose Markdown is finished."""

@@ -126,3 +126,21 @@ def test_deep_and_long_emphasis_costs_no_more_than_its_length() -> None:
 def test_code_makes_no_link_definition(html: str, markdown: str) -> None:
     """Code hides the end of a label from escaping; a paragraph that begins so would vanish as a link definition."""
     assert markdownify(html) == markdown
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ("a<em> * b</em>", "a *\\* b*"),
+        ("a<b>b * </b>c", "a**b \\*** c"),
+        ("a<i> * </i>b", "a *\\** b"),
+        ("<del> ~ a</del>", "~~\\~ a~~"),
+        ("<b>a <sup> * b</sup></b>", "**a <sup>\\* b</sup>**"),
+        ("a * <b>b * c</b> * d", "a * **b * c** * d"),
+        ("<dl><dt>&nbsp;a&emsp;</dl>", "\xa0**a**\u2003"),
+        ("<dl><dt>a\\&emsp;</dl>", "**a\\\\**\u2003"),
+        ("<dl><dt>&emsp;</dl>", "\u2003"),
+    ],
+)
+def test_no_mark_is_lost_to_spaces_at_the_edges(html: str, markdown: str) -> None:
+    assert markdownify(html) == f"{markdown}\n"

@@ -181,3 +181,25 @@ def test_most_cells_of_a_column_decide_its_alignment() -> None:
     rows = "".join(f"<tr><td align=right>{i}<td style='text-align: center'>{i}<td>x" for i in range(3))
     html = f"<table><tr><th>a<th>b<th>c{rows}<tr><td align=left>9<td>9<td align=right>9</table>"
     assert markdownify(html).splitlines()[1] == "| ---: | :---: | --- |"
+
+
+@pytest.mark.parametrize(
+    ("content", "markdown"),
+    [
+        ("<ul><li>a</ul>", "\n\n- a\n\n"),
+        ("<ol start=7><li>a</ol>", "\n\n7. a\n\n"),
+        ("<hr>", "\n\n---\n\n"),
+        ("<h3>a</h3>", "\n\n### a\n\n"),
+        ("C# 1.5-2", "C# 1.5-2"),
+    ],
+)
+def test_one_block_in_a_cell_of_an_html_table_is_markdown(content: str, markdown: str) -> None:
+    page = f"<table><tr><th>\\|<td>{content}<td>{content}<tr><td>x<td>y<td>z</table>"
+    assert f"<td>{markdown}</td>" in convert(page).markdown
+
+
+@pytest.mark.parametrize("profile", ["web", "arxiv"])
+@pytest.mark.parametrize("block", ["<pre>x</pre>", "<ol><li>x</ol>", "<blockquote>x</blockquote>"])
+def test_a_blank_line_ends_an_html_table_in_an_item(profile: str, block: str) -> None:
+    page = f"<ul><li><table><tr><td>\\|<td>b<tr><td>1<td>2</table>{block}</ul>"
+    assert "</table>\n\n" in convert(page, profile=profile).markdown
