@@ -41,6 +41,8 @@ _LINE_START = re.compile(
     r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|([-=_*])(?=(?:\1| )*$)|~~~|(?=\d{1,9}[.)](?:\s|$)))"
 )
 _LINE_STARTS = frozenset("#>-+*=_~")
+_DELIMITER_ROW = re.compile(r"\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *$")
+"""Below a line of text it would begin a table (GFM)."""
 _NOT_IN_URL = re.compile(r"[\s()<>\\&\x00-\x1f]")
 _DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.){1,999}\]:")
 """A link definition, where code hides its end from escaping: ``[a `]: b```."""
@@ -104,6 +106,13 @@ def escape_line_start(line: str) -> str:
     if match.end() == match.start():
         return _ORDERED.sub(r"\1\\\2", line, count=1)
     return "\\" + line
+
+
+def escape_next_line(line: str) -> str:
+    """Escape what :func:`escape_line_start` does, and what would make a table of ``line`` and the line above it."""
+    if line[:1] in ("|", ":", "-") and _DELIMITER_ROW.match(line) is not None:
+        return "\\" + line
+    return escape_line_start(line)
 
 
 def escape_cell(text: str) -> str:

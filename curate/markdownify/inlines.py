@@ -21,7 +21,9 @@ from tootsie.curate.markdownify.resumption import skip
 from tootsie.curate.markdownify.serializer import HTML_SPACE, SKIP, Handler, Leave, Node, Serializer, text_of
 
 _TICKS = re.compile(r"`+")
-UNSAFE_SCHEME = re.compile(r"[\s\x00-\x20]*(?:javascript|vbscript|data)[\s\x00-\x20]*:", re.IGNORECASE)
+_UNSAFE = "|".join(r"[\t\n\r]*".join(scheme) for scheme in ("javascript", "vbscript", "data"))
+"""Browsers leave tabs and line breaks out of addresses."""
+UNSAFE_SCHEME = re.compile(rf"[\s\x00-\x20]*(?:{_UNSAFE})[\s\x00-\x20]*:", re.IGNORECASE)
 _SAFE = ("http:", "https:")
 _MARKUP = re.compile(r"[&<>\\`*_\[\]$~|]")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)

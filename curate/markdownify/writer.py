@@ -8,7 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tootsie.curate.markdownify import emphasis, formulas
-from tootsie.curate.markdownify.escaping import collapse, escape_line_start, escape_suspect, is_suspect
+from tootsie.curate.markdownify.escaping import (
+    collapse,
+    escape_line_start,
+    escape_next_line,
+    escape_suspect,
+    is_suspect,
+)
 from tootsie.curate.markdownify.flow import Flow, Inline
 from tootsie.curate.markdownify.footnotes import Footnotes
 from tootsie.curate.markdownify.options import Dollars, Limits, Options
@@ -348,7 +354,8 @@ class Writer:
     def paragraph(self, text: str) -> str:
         """Finish a paragraph: escape what would be another block at the start of its lines."""
         if "\n" in text:
-            return "\n".join([escape_line_start(line) for line in text.split("\n")])
+            first, *others = text.split("\n")
+            return "\n".join([escape_line_start(first), *map(escape_next_line, others)])
         return text if text[0].isalpha() else escape_line_start(text)
 
     def block(self, text: str) -> None:

@@ -406,3 +406,21 @@ def test_soft_hyphens_go_from_the_text_of_corpora_but_not_from_code(profile: str
 
 def test_no_space_is_left_where_an_image_was_dropped() -> None:
     assert markdownify("<p>in (2022 <img src=x>) and <img src=y> b</p>", images="drop") == "in (2022) and b\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ("| a | b |<br>| --- | :-: |<br>| c | d |", "| a | b |  \n\\| --- | :-: |  \n| c | d |"),
+        ("a | b<br>--- | ---", "a | b  \n\\--- | ---"),
+        ("a<br>:--", "a  \n\\:--"),
+        ("a<br>| - b |<br>:-)<br>|", "a  \n| - b |  \n:-)  \n|"),
+    ],
+)
+def test_lines_of_text_are_no_table(html: str, markdown: str) -> None:
+    assert convert(f"<p>{html}</p>").markdown == f"{markdown}\n"
+
+
+@pytest.mark.parametrize("address", ["java\nscript:a", "\tj\tavascript:a", "vb\r\nscript:a", "d\nata:a"])
+def test_schemes_that_run_are_known_in_pieces(address: str) -> None:
+    assert convert(f'<p><a href="{address}">b</a><img src="{address}" alt="c"></p>').markdown == "bc\n"
