@@ -199,20 +199,19 @@ def _serialize(serializer: Serializer, decoded: Decoded, limits: Limits) -> tupl
     html = cut_mathml(decoded.text)
     serializer.original = html
     page = decoded.data if html is decoded.text else html.encode()
+    whole, rewritten_from = html, None
     if nesting.is_deep(page, limits.max_depth):
-        html, dropped = nesting.flatten(html, limits.max_depth, unwrap=True)
-        page = html.encode()
+        html, dropped = nesting.flatten(whole, limits.max_depth, unwrap=True)
+        page, rewritten_from = html.encode(), whole
         serializer.counters["elements_too_deep"] += dropped
-        parser = LexborHTMLParser(page)
-    else:
-        parser = LexborHTMLParser(page)
-        rules_of = serializer.classes.of
-        if parser.root is not None and loses_its_end(html, parser.root, rules_of):
-            flat, _ = nesting.flatten(html, limits.max_depth, unwrap=True, end_emphasis=True)
-            rewritten = LexborHTMLParser(flat.encode())
-            if rewritten.root is not None and not loses_its_end(flat, rewritten.root, rules_of, html):
-                html, parser, page = flat, rewritten, flat.encode()
-                serializer.counters["ends_recovered"] += 1
+    parser = LexborHTMLParser(page)
+    rules_of = serializer.classes.of
+    if parser.root is not None and loses_its_end(html, parser.root, rules_of, rewritten_from):
+        flat, _ = nesting.flatten(whole, limits.max_depth, unwrap=True, end_emphasis=True)
+        rewritten = LexborHTMLParser(flat.encode())
+        if rewritten.root is not None and not loses_its_end(flat, rewritten.root, rules_of, whole):
+            html, parser, page = flat, rewritten, flat.encode()
+            serializer.counters["ends_recovered"] += 1
     root = parser.root
     if decoded.invalid:
         serializer.counters["invalid_characters_replaced"] += decoded.invalid

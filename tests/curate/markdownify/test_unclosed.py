@@ -86,6 +86,15 @@ def test_what_begins_a_block_without_an_end_tag_ends_such_emphasis(page: str, ma
 
 
 @pytest.mark.parametrize(
+    "middle", ["<p>a <em class='noprint'>b<p>c" * 80, "<ul><li><i>c<li>d</i></ul><p>e" * 300]
+)
+def test_ends_are_found_again_in_pages_that_are_rewritten_for_their_depth(middle: str) -> None:
+    markdown = convert(f"<p>a <em class='noprint'>b{middle}<p>last", profile="wikipedia").markdown
+    assert markdown.count("c") == middle.count("<p>c") + middle.count("<i>c")
+    assert markdown.endswith("\nlast\n")
+
+
+@pytest.mark.parametrize(
     ("page", "markdown"),
     [
         ('<p>a</p><p><small class="noprint">b</small></p>', "a\n"),
