@@ -125,6 +125,18 @@ def show(name: str, documents: list[str], results: dict[str, Result], rounds: in
         )
 
 
+def show_together(measured: list[dict[str, Result]]) -> None:
+    """Print the ratios of the LaTeXML sets taken as one: the time of all their pages."""
+    total = {
+        name: sum(results[name].seconds(sorted(results["markdownify"].rounds[0])) for results in measured)
+        for name in measured[0]
+        if name not in peers.SLOW and all("markdownify" in results for results in measured)
+    }
+    print("\narxiv, both sets together, × markdownify:")
+    for name, seconds in total.items():
+        print(f"  {name:30} {total['markdownify'] / seconds:5.1f}")
+
+
 _MEMORY = """
 import sys
 page = open(sys.argv[1]).read()
@@ -174,10 +186,15 @@ def main() -> None:
     parser.add_argument("--memory", action="store_true", help="measure peak memory too")
     arguments = parser.parse_args()
     sets = page_sets(arguments.data, arguments.sphinx)
+    papers = []
     for name, (profile, documents) in sets.items():
         if arguments.only and not name.startswith(arguments.only):
             continue
-        show(name, documents, measure(profile, documents, arguments.rounds), arguments.rounds)
+        results = measure(profile, documents, arguments.rounds)
+        show(name, documents, results, arguments.rounds)
+        papers += [results] if profile == "arxiv" else []
+    if len(papers) > 1:
+        show_together(papers)
     if arguments.memory:
         show_memory(max(pages.wikipedia(arguments.data), key=len))
 

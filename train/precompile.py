@@ -42,7 +42,7 @@ class Compiled(NamedTuple):
     chip: Chip  # What it runs on.
     seconds: float  # That compiling took here.
     arguments: int  # Bytes: state and rows; the new state takes the place of the old.
-    temporaries: int  # Bytes: everything between.
+    memory: int  # Bytes of HBM that a step needs at most at once: state, rows and all between, as the compiler places them.
     matrix_flops: float  # Products with matrices in the program.
     attention_flops: float  # Of the blocks that the attention kernels visit.
     kernels: list[str]  # Splash attention kernels in the program.
@@ -50,11 +50,6 @@ class Compiled(NamedTuple):
     cycles_seconds: float  # Sum of the compiler's own estimates, collectives left out; 0 where it gives none.
     replicated: list[str]  # Large leaves of the state that lie whole on every chip.
     floor: Floor  # What can't be done without.
-
-    @property
-    def memory(self) -> int:
-        """Bytes of HBM that a step needs."""
-        return self.arguments + self.temporaries
 
     @property
     def flops(self) -> float:
@@ -162,7 +157,7 @@ def compile_step(
         chip=chip,
         seconds=seconds,
         arguments=memory.argument_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes,
-        temporaries=memory.temp_size_in_bytes,
+        memory=memory.peak_memory_in_bytes,
         matrix_flops=hlo.matrix_flops(program),
         attention_flops=sum(times * _kernel_flops(name, query) for name, query, times in kernels),
         kernels=sorted({name.split(".")[0] for name, _, _ in kernels}),
