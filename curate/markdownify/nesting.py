@@ -2,7 +2,7 @@
 
 HTML5's tree construction searches its stack of open elements at every block (quadratic in the depth), and re-opens every
 unclosed formatting element in every paragraph (a page of a few hundred kB can ask for gigabytes of nodes). Lexbor keeps the
-names of tags in a table that does not grow, so that many different ones cost more than linear time, too.
+names of tags and attributes in tables that do not grow, so that many different ones cost more than linear time, too.
 A page below the limits passes untouched; above, it is rewritten with explicit end tags and without the elements that
 lie too deep or whose names are too many. Their text stays.
 """
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tootsie.curate.markdownify.attribute_names import KeptNames, has_many_names
 from tootsie.curate.markdownify.tag_pairs import hidden_ends, name_words, unpaired_ends
 
 _VOID = frozenset(
@@ -168,9 +169,9 @@ _PAIRS = _pairs()
 
 
 def is_deep(page: bytes, max_depth: int) -> bool:
-    """Return whether ``page`` may nest deeper than ``max_depth`` or leave many formatting elements open; linear."""
+    """Return whether ``page`` may nest deeper than ``max_depth``, leave many formatting elements open or have too many names."""
     long = len(page) > _SHORT
-    if long and _has_long_tag(page):
+    if long and (_has_long_tag(page) or has_many_names(page)):
         return True
     if len(page) < _SMALL:
         tags = page.count(b"<")
@@ -299,7 +300,7 @@ def shallow(html: str, max_depth: int) -> bytes:
 def flatten(
     html: str, max_depth: int, *, unwrap: bool = False, end_emphasis: bool = False
 ) -> tuple[str, int]:
-    """Rewrite ``html`` with balanced tags, at most ``max_depth`` deep and of at most ``MAX_NAMES`` names.
+    """Rewrite ``html`` with balanced tags, at most ``max_depth`` deep and of at most ``MAX_NAMES`` names of each kind.
 
     A comment that does not end takes only what stands before its first ``>``, a script only what stands before a tag.
 
@@ -318,6 +319,7 @@ def flatten(
     open_count: dict[str, int] = {}
     skipped: dict[str, int] = {}
     names = set(_NAMES)
+    attributes = KeptNames() if has_many_names(html.encode()) else None
     missing: set[str] = set()
     dropped = position = formatting = 0
     lower = html.lower() if len(html.lower()) == len(html) else html
@@ -357,6 +359,8 @@ def flatten(
         tag = html[match.start() : position]
         if odd or (len(tag) > _LONG_TAG and _attributes(tag) > MAX_ATTRIBUTES):
             tag = f"<{match.group(1)}{name}>"
+        elif attributes is not None and not match.group(1):
+            tag = attributes.of(tag)
         if match.group(1):
             if name in ("body", "html"):  # what follows is still in them
                 continue
