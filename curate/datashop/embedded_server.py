@@ -16,6 +16,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,9 +126,25 @@ def serving(model: ModelSpec) -> Iterator[ModelSpec]:
 
 
 def threads() -> int:
-    """Return how many threads to compute with: as many as cores are free, for llama.cpp's spin while they wait."""
+    """Return how many threads to compute with: as many as cores are free, for llama.cpp's spin while they wait.
+
+    Cores are looked at for half a second; the load average would still count what ended a minute ago.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores - round(os.getloadavg()[0]))
+    before = _core_times()
+    time.sleep(0.5)
+    idle, whole = (after - first for after, first in zip(_core_times(), before, strict=True))
+    return max(1, round(cores * idle / whole)) if whole > 0 else cores
+
+
+def _core_times() -> tuple[float, float]:
+    """Return for how long all cores of the machine were idle and how long they were there; zeros where nothing says so."""
+    try:
+        with open("/proc/stat") as stat:
+            times = [float(field) for field in stat.readline().split()[1:]]
+    except OSError:
+        return 0.0, 0.0
+    return times[3] + times[4], sum(times[:8])
 
 
 def _serve() -> None:
