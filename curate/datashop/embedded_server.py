@@ -82,6 +82,7 @@ def serving(model: ModelSpec) -> Iterator[ModelSpec]:
     previous = os.environ.get(KEY_VARIABLE)
     os.environ[KEY_VARIABLE] = key
     with tempfile.TemporaryFile() as log:
+        free = threads()  # before a process that is busy with its start is there
         process = subprocess.Popen(
             [sys.executable, "-m", "tootsie.curate.datashop.embedded_server"],
             stdin=subprocess.PIPE,
@@ -94,7 +95,7 @@ def serving(model: ModelSpec) -> Iterator[ModelSpec]:
             settings = {
                 "file": str(path),
                 "slots": model.concurrency,
-                "threads": threads(),
+                "threads": free,
                 "name": model.name,
             }
             process.stdin.write(json.dumps(settings).encode() + b"\n")
