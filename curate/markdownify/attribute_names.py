@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import re
 
+ATTRIBUTE_NAME = r"[^\t\n\f\r />=]++"
+ATTRIBUTE_VALUE = (
+    r"""(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"[^"]*+"|'[^']*+'|[^\t\n\f\r >"'][^\t\n\f\r >]*+|(?=>)))?+"""
+)
+"""What stands in a tag, as expressions that never go back; a value has its equals sign."""
 MAX_NAMES = 16384
 """Different names of attributes that a parsed page has at most, those that mean something included."""
 
@@ -33,9 +38,7 @@ _START_TAG = re.compile(rb"<[A-Za-z][^<>]*")
 _VALUE = re.compile(rb"\"[^\"<]*\"|'[^'<]*'")
 _NAME = re.compile(rb"[\t\n\f\r /\"']([^\t\n\f\r />=\"']+)")
 _TAG_NAME = re.compile(r"<[^\s/>]*")
-_ATTRIBUTE = re.compile(
-    r"""[\t\n\f\r /]*+([^\t\n\f\r />=]++)(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"[^"]*+"|'[^']*+'|[^\t\n\f\r >"'][^\t\n\f\r >]*+))?+"""
-)
+_ATTRIBUTE = re.compile(rf"[\t\n\f\r /]*+({ATTRIBUTE_NAME}){ATTRIBUTE_VALUE}")
 
 
 def has_many_names(page: bytes) -> bool:

@@ -16,7 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tootsie.curate.markdownify.attribute_names import KeptNames, has_many_names
+from tootsie.curate.markdownify.attribute_names import (
+    ATTRIBUTE_NAME,
+    ATTRIBUTE_VALUE,
+    KeptNames,
+    has_many_names,
+)
 from tootsie.curate.markdownify.tag_pairs import hidden_ends, name_words, unpaired_ends
 
 _VOID = frozenset(
@@ -92,9 +97,8 @@ _CLOSES = {  # an end tag implied by the start of one of these
     "rp": frozenset(["rt", "rp"]),
 }
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*)|<!--")
-_ATTRIBUTE = r"""[^\t\n\f\r />=]++(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"[^"]*+"|'[^']*+'|[^\t\n\f\r >"'][^\t\n\f\r >]*+|(?=>)))?+"""
-_TAG_END = re.compile(rf"(?:[\t\n\f\r /]++|{_ATTRIBUTE})*+>")
-_ODD_TAG_END = re.compile(rf"(?:[\t\n\f\r /]++|{_ATTRIBUTE}|=)*+>")
+_TAG_END = re.compile(rf"(?:[\t\n\f\r /]++|{ATTRIBUTE_NAME}{ATTRIBUTE_VALUE})*+>")
+_ODD_TAG_END = re.compile(rf"(?:[\t\n\f\r /]++|{ATTRIBUTE_NAME}{ATTRIBUTE_VALUE}|=)*+>")
 """Takes a quotation mark that is never closed as part of a name."""
 _MARKUP = re.compile(r"<[A-Za-z/!]")
 _DROPPED = frozenset(

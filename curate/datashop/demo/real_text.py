@@ -131,7 +131,7 @@ def news(wheel: Path) -> Iterator[Document]:
             id=f"news-{number}",
             text=line.strip() + "\n",
             source="news",
-            metadata={"url": "https://pypi.org/project/gensim/4.4.0/", "authors": ["ABC"], "year": 2001},
+            metadata={"url": "https://github.com/piskvorky/gensim", "authors": ["ABC"], "year": 2001},
         )
 
 
@@ -150,7 +150,7 @@ def elements(wheel: Path) -> Iterator[Document]:
                     text=f"# {name}\n\n{name}: " + "\n\n".join(written) + "\n",
                     source="elements",
                     metadata={
-                        "url": f"https://pypi.org/project/mendeleev/1.3.0/#{symbol}",
+                        "url": f"https://github.com/lmmentel/mendeleev#{symbol}",
                         "license": "MIT",
                         "title": name,
                     },
