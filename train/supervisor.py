@@ -75,6 +75,8 @@ def _attempt(command: Sequence[str], progress: Path, patience: float) -> tuple[i
     with _passing_on_signals() as told:
         child = subprocess.Popen(command, env={**os.environ, PROGRESS: str(progress)})
         told.child = child
+        if told.signal is not None:  # before there was one to pass it on to
+            child.send_signal(told.signal)
         seen, moved = -1, time.monotonic()
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
