@@ -34,14 +34,10 @@ _ARTICLE = re.compile(
     re.IGNORECASE,
 )
 _ENDINGS = ("ically", "ings", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s", "e", "y", "d")
-
-
 _SECOND = re.compile(r"\band (?:how|what|why|when|where|who|which)\b", re.IGNORECASE)
 _ASIDE = re.compile(
     r"(?:while|although|though|because|since|if|when|as|unless|until|where|whereas)\b", re.IGNORECASE
 )
-
-
 _POINTER = re.compile(r"\b(?:this|these|those|here|current|following|above|below)\b", re.IGNORECASE)
 _NAME = re.compile(r"what (?:is|was) the name (?:of|for)\b", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:called|named|known as|dubbed|termed)\b", re.IGNORECASE)
