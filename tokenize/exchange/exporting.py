@@ -213,6 +213,12 @@ def _refuse_other(output: str, cache: TokenCache, form: Format) -> None:
         raise SpecError(
             "the folder is not empty", file=output, value=others[0], remedy="Choose another folder"
         )
+    if LEVANTER_LEDGER in present and not storage.exists(url):
+        raise ArtefactError(
+            "the folder holds a cache of Levanter's that is no finished export",
+            file=storage.join(output, LEVANTER_LEDGER),
+            remedy="Choose another folder, or delete this one",
+        )
     if storage.exists(url):
         record = ExportRecord.model_validate_json(storage.read_bytes(url))
         if (record.ledger_sha256, record.format) != (cache.ledger_sha256, form):

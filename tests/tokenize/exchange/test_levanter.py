@@ -101,6 +101,14 @@ def test_tensorstore_alone_reads_what_is_exported(
     assert masks.tolist() == [0, 1, 1, 0, 0, 0, 1, 0, 1]
 
 
+def test_a_cache_of_somebody_else_is_never_overwritten(
+    small_cache: TokenCache, foreign: Path, tmp_path: Path, listed: Any
+) -> None:
+    with pytest.raises(UserError, match=r"shard_ledger.json: the folder holds a cache of Levanter's"):
+        export_tokens(small_cache, str(foreign), Format.LEVANTER)
+    assert listed(taken(foreign, tmp_path / "in")) == ROWS
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint16"])
 def test_what_levanter_writes_is_read(dtype: str, tmp_path: Path, listed: Any) -> None:
     write_leaf(tmp_path / "one" / "train", "input_ids", ROWS, dtype)
