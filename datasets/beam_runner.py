@@ -196,7 +196,7 @@ def make_pipeline(options: PipelineOptions) -> Pipeline:
             if server is None
             else server.command
         )
-        _close_workers_that_never_connected()
+        _close_workers_in_order()
         environment = SubprocessSDKEnvironment.from_command_string(command)
         options = copy.deepcopy(options)
         # With its own name for the mode, FnApiRunner would put its worker command in the place of ours.
@@ -205,19 +205,25 @@ def make_pipeline(options: PipelineOptions) -> Pipeline:
 
 
 @functools.cache
-def _close_workers_that_never_connected() -> None:
-    """Mend a hang of Beam 2.77: a worker that connects after the runner has closed its connection waits forever.
+def _close_workers_in_order() -> None:
+    """Mend two faults of how Beam 2.77 ends its workers; registered in the place of Beam's handler, this one has neither.
 
-    So it is when one worker fails while another is still starting: the runner tells only connected workers that there is no
-    more work, then waits for all to end. Registered in the place of Beam's handler, this one tells the others as well.
+    A worker that connects after the runner has closed its connection waits forever. So it is when one worker fails while
+    another is still starting: the runner tells only connected workers that there is no more work, then waits for all to end.
+
+    And the runner closes the connection for data after that for orders. A worker whose orders end is gone within milliseconds;
+    where the runner comes to the other connection later, on a machine in full use, its reading thread dies of the break.
     """
     from apache_beam.portability import python_urns
     from apache_beam.runners.portability.fn_api_runner import worker_handlers
 
     class Handler(worker_handlers.SubprocessSdkWorkerHandler):
         def close(self) -> None:
-            self.control_conn.push(worker_handlers.BeamFnControlServicer._DONE_MARKER)
-            super().close()
+            try:
+                self.data_conn.close()
+            finally:
+                self.control_conn.push(worker_handlers.BeamFnControlServicer._DONE_MARKER)
+                super().close()
 
     worker_handlers.WorkerHandler.register_environment(python_urns.SUBPROCESS_SDK, bytes)(Handler)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
+from apache_beam.runners.portability.fn_api_runner import worker_handlers
 
 from tootsie.datasets import beam_runner
 from tootsie.datasets.errors import ArtefactError, InputError, SpecError
@@ -146,7 +147,26 @@ class Note(beam.DoFn):
         Path(self._folder, str(os.getpid())).touch()
 
 
+@pytest.fixture
+def a_runner_that_looks_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runner gets no time between the end of its orders and that of the worker's process, as on a machine in full use."""
+    start = worker_handlers.SubprocessSdkWorkerHandler.start_worker
+
+    def start_worker(handler: Any) -> None:
+        start(handler)
+        close = handler.control_conn.close
+
+        def close_late() -> None:
+            close()
+            handler.worker_thread.join()
+
+        monkeypatch.setattr(handler.control_conn, "close", close_late)
+
+    monkeypatch.setattr(worker_handlers.SubprocessSdkWorkerHandler, "start_worker", start_worker)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("a_runner_that_looks_away")
 def test_two_workers_share_the_work(tmp_path: Path) -> None:
     def build(pipeline: beam.Pipeline) -> Any:
         return (
