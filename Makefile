@@ -15,9 +15,10 @@ $(VENV)/.installed: constraints.txt pyproject.toml setup.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed
+$(VENV)/.installed-dev: constraints.txt pyproject.toml setup.py
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@touch $@
+	@touch $(VENV)/.installed $@
 
 # What test_commonmark.py and test_markdownify_suite.py convert is others' work: it is fetched, not kept. Without it they skip.
 .build/specifications/.downloaded: tests/curate/markdownify/specifications.txt $(VENV)/.installed-dev

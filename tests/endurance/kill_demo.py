@@ -1,7 +1,7 @@
 """Kill the demo at random moments, restart it each time, and compare what it ends with.
 
     python tests/endurance/kill_demo.py --kills 20            # make kill-demo
-    python tests/endurance/kill_demo.py --kills 6 --quick     # what the test suite runs
+    python tests/endurance/kill_demo.py --kills 1 --quick     # what the test suite runs
 
 One undisturbed demo gives the reference. A second one, in another folder, is ended by SIGKILL (the whole process group, so
 workers too) after random times that are spread over the reference's duration, and started again each time; the last start is left
@@ -76,8 +76,9 @@ def survive(folder: Path, *, kills: int, quick: bool, seed: int) -> list[str]:
         process = start(folder / "disturbed", quick=quick, log=log)
         # The stages before training take a few seconds, so a quarter of the kills comes early. Each start repeats the
         # imports, so that the others, at twice the mean spacing, walk through the whole demo.
-        early = number < kills / 4
-        delay = rng.uniform(0.5, EARLY_SECONDS) if early else rng.uniform(0.2, 2 * duration / kills + 12)
+        early = number < kills // 4
+        latest = min(2 * duration / kills + 12, 0.9 * duration)
+        delay = rng.uniform(0.5, EARLY_SECONDS) if early else rng.uniform(0.2, latest)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(delay)
             finished_early += 1

@@ -61,7 +61,7 @@ def test_blocks_compute_the_reference_and_its_gradient(length: int) -> None:
 
     def total(backend: AttentionBackend) -> object:
         attend = make_attend(backend, segments)
-        return jax.value_and_grad(lambda *x: jnp.sum(weights * attend(*x)), (0, 1, 2))(*inputs)
+        return jax.jit(jax.value_and_grad(lambda *x: jnp.sum(weights * attend(*x)), (0, 1, 2)))(*inputs)
 
     found, expected = total(AttentionBackend.XLA), total(AttentionBackend.REFERENCE)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
