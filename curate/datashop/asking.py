@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tootsie.curate.array_shuffle import run_tasks
-from tootsie.curate.datashop.client import Answered, Client, Dialogue, Result, ask_all
+from tootsie.curate.datashop.client import CUT_OFF, WRONG_FORM, Answered, Client, Dialogue, Result, ask_all
 from tootsie.curate.datashop.endpoint import Question
 from tootsie.curate.datashop.response_cache import ResponseCache
 from tootsie.curate.datashop.spec import ModelSpec
@@ -30,7 +30,7 @@ RESULT = "datashop_result"
 RESPONSES = "responses"
 """Folder of the response cache."""
 TOLERATED = 1
-"""Rows that never fail a stage, whatever the budget."""
+"""Rows that do not fail a stage, whatever the budget."""
 
 Ask = Callable[[Document], Question | Dialogue]
 """Makes a row's question; travels to the workers."""
@@ -161,6 +161,7 @@ def ask_rows(
     options: Any,
     *,
     max_failures: float,
+    tolerated: int = TOLERATED,
     first_wait: float = 0.5,
 ) -> Asked:
     """Ask all lots of a stage.
@@ -173,6 +174,7 @@ def ask_rows(
       model: with its URL.
       options: of Beam.
       max_failures: share of the rows that may fail.
+      tolerated: rows that may fail in any case.
       first_wait: seconds before a retry.
 
     Raises:
@@ -201,7 +203,7 @@ def ask_rows(
             raise AssertionError(f"{url}: the rows are not those that were asked")
         asked += len(waiting)
     accounting = Accounting(read=asked, written=done, dropped=dict(sorted(failed.items()))).check(stage)
-    if failed.total() > max(TOLERATED, max_failures * asked):
+    if failed.total() > max(tolerated, max_failures * asked):
         for url in faulty:
             storage.remove(url)
         raise InputError(
@@ -210,7 +212,7 @@ def ask_rows(
             file=folder,
             field="max_failures",
             value=next(iter(faulty.values())),
-            remedy="What was answered is kept; the same command asks again for the rest",
+            remedy=_remedy(failed),
         )
     counters: Counter[str] = Counter()
     for lot in range(lots):
@@ -218,6 +220,20 @@ def ask_rows(
         if storage.exists(url):
             counters.update(json.loads(storage.read_bytes(url)))
     return Asked(accounting, dict(sorted(counters.items())), urls)
+
+
+def _remedy(failed: Counter[str]) -> str:
+    """Return what to do about rows that failed, by their reasons."""
+    answered = failed[WRONG_FORM] + failed[CUT_OFF]
+    parts = []
+    if answered < failed.total():
+        parts.append("What was answered is kept; the same command asks again for the rest")
+    if answered:
+        parts.append(
+            f"Answers of the {WRONG_FORM} or {CUT_OFF} are kept too and not asked for again: ask with more 'reasks' or "
+            "'max_tokens', another seed or model, or allow more 'max_failures'"
+        )
+    return ". ".join(parts)
 
 
 def result_of(row: Document) -> dict[str, Any]:

@@ -36,6 +36,8 @@ LONGEST_WAIT = 60.0
 """Seconds, unless the server asks for more."""
 GIVE_UP = 20
 """Requests in a row that fail in all their attempts before the server counts as gone."""
+WRONG_FORM, CUT_OFF = "wrong form", "cut off"
+"""Reasons of rows that the model has answered, but badly: these answers are filed."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Client:
         self._model = model
         self._cache = cache
         self._headers = authorization(model)
+        self._key = self._headers.get("Authorization", "").removeprefix("Bearer ")
         self._structured = model.structured
         self._first_wait = first_wait
         self._requests = Pace(model.requests_per_minute, time.monotonic)
@@ -122,7 +125,7 @@ class Client:
         """Return the answer to a question, or why there is none.
 
         An answer of the wrong form is asked for again with another seed; one that was cut off, once more with twice the tokens.
-        Every answer the server gives is filed, also the bad ones: they are not asked for twice either.
+        Every answer of the model is filed, also the bad ones: they are not asked for twice either.
 
         Raises:
           UserError: the token budget is spent, the server is gone or rejects the key.
@@ -143,7 +146,7 @@ class Client:
                 )
             except AnswerFault as fault:
                 cut = reply.finish_reason == "length" and not question.likelihood
-                reason, detail = ("cut off" if cut else "wrong form"), str(fault)
+                reason, detail = (CUT_OFF if cut else WRONG_FORM), str(fault)
                 room = question.max_tokens * (2 if cut and tries == 0 else 1)
                 question = dataclasses.replace(question, seed=question.seed + 1, max_tokens=room)
                 self.counters[f"asked again: {reason}"] += tries < self._model.reasks
@@ -164,16 +167,17 @@ class Client:
             "sampling": question.sampling(self._model),
         }
         found = self._cache.get(key)
-        if found is not None:
+        if found is not None and "reply" in found:
             self.counters["answers from the cache"] += 1
         else:
             try:
                 found = await self._from_server(question)
             except Hitch as hitch:
                 return Failed(hitch.reason, hitch.detail, provenance), provenance
+            except Refusal as refusal:  # says nothing of the model: the next server may answer
+                reason = f"refused with status {refusal.status}"
+                return Failed(reason, refusal.detail, provenance), provenance
             self._cache.put(key, found)
-        if "refused" in found:
-            return Failed(f"refused with status {found['refused']}", found["detail"], provenance), provenance
         reply = Reply(**{**found["reply"], "first_words": tuple(map(tuple, found["reply"]["first_words"]))})
         provenance.update(
             served_model=reply.model,
@@ -187,10 +191,11 @@ class Client:
         return reply, provenance
 
     async def _from_server(self, question: Question) -> dict[str, Any]:
-        """Ask until there is an answer or a refusal, which is what gets filed.
+        """Ask until there is an answer, which is what gets filed.
 
         Raises:
           Hitch: every attempt failed.
+          Refusal: the server does not answer this request.
         """
         attempt = 0
         while True:
@@ -209,7 +214,7 @@ class Client:
                     self.counters[f"response_format refused: {structured.value}"] += 1
                     continue
                 self._lost_in_a_row = 0
-                return {"refused": refusal.status, "detail": refusal.detail}
+                raise
             except Hitch as hitch:
                 attempt += 1
                 self.counters[f"hitch: {hitch.reason}"] += 1
@@ -274,19 +279,15 @@ class Client:
             except TimeoutError:
                 raise Hitch("timeout", f"no answer in {self._model.timeout:g} s") from None
             except (aiohttp.ClientError, OSError, ValueError) as error:
-                detail = without_key(f"{type(error).__name__}: {error}", self._headers)
+                detail = without_key(f"{type(error).__name__}: {error}", self._key)
                 raise Hitch("connection", shorten(detail, 300)) from None
         return self._read(status, headers, body, booked)
 
     def _read(self, status: int, headers: dict[str, str], body: bytes, booked: int) -> Reply:
         """Return the answer in a response, its tokens booked."""
-        try:
-            if len(body) > MAX_BODY:
-                raise Hitch("malformed response", f"more than {MAX_BODY:,} bytes")
-            reply = read_reply(status, headers, body)
-        except (Hitch, Refusal) as problem:
-            problem.detail = without_key(problem.detail, self._headers)
-            raise
+        if len(body) > MAX_BODY:
+            raise Hitch("malformed response", f"more than {MAX_BODY:,} bytes")
+        reply = read_reply(status, headers, body, self._key)
         spent = (reply.prompt_tokens + reply.completion_tokens) or booked
         self._tokens.correct(booked - spent)
         self._budget.spent += spent

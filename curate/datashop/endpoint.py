@@ -26,6 +26,10 @@ TOP = 20
 """First words of an answer whose probabilities are asked for; more than that no API gives."""
 MAX_BODY = 8 * 2**20
 """Bytes of an answer that are read."""
+MOST_TOKENS = 10**9
+"""Of one answer: a server that counts more counts wrong."""
+SHORTEST_SECRET = 8
+"""Characters of a key from which on it is taken out of answers too; shorter ones, such as ``none``, are words."""
 
 
 class Hitch(Exception):  # noqa: N818
@@ -135,19 +139,20 @@ class Reply:
     """The most probable first tokens and the logarithms of their probabilities, where these were asked for."""
 
 
-def read_reply(status: int, headers: dict[str, str], body: bytes) -> Reply:
+def read_reply(status: int, headers: dict[str, str], body: bytes, key: str = "") -> Reply:
     """Return the answer in a response.
 
     Args:
       status: of HTTP.
       headers: names in lower case.
       body: at most :data:`MAX_BODY` bytes.
+      key: the API key, which is taken out of what the server says.
 
     Raises:
       Hitch: another try may succeed: overload, a server's fault, a body that is no answer.
       Refusal: it will not.
     """
-    text = body.decode("utf-8", "replace")
+    text = without_key(body.decode("utf-8", "replace"), key)
     if status in RETRIED or (status >= 500 and status != 501):
         reason = "rate limit" if status == 429 else f"status {status}"
         raise Hitch(reason, shorten(text, 300), _seconds(headers.get("retry-after")))
@@ -159,14 +164,24 @@ def read_reply(status: int, headers: dict[str, str], body: bytes) -> Reply:
         content, finish = choice["message"]["content"], choice["finish_reason"]
         if not isinstance(content, str) or not isinstance(finish, str):
             raise TypeError("content and finish_reason are no texts")
-        usage = value.get("usage") or {}
-        read, written = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
+        usage = value.get("usage")
+        read, written = (_count(usage, name) for name in ("prompt_tokens", "completion_tokens"))
         first = ((choice.get("logprobs") or {}).get("content") or [{}])[0].get("top_logprobs") or []
         words = tuple((str(one["token"]), min(0.0, float(one["logprob"]))) for one in first[: 2 * TOP])
         model, server = str(value.get("model", "")), str(value.get("system_fingerprint") or "")
+        secret = key if len(key) >= SHORTEST_SECRET else ""
+        content, finish, model, server = (
+            without_key(part, secret) for part in (content, finish, model, server)
+        )
         return Reply(content, finish, model, server, read, written, words)
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise Hitch("malformed response", shorten(f"{type(error).__name__}: {error}; {text}", 300)) from None
+
+
+def _count(usage: Any, name: str) -> int:
+    """Return how many tokens a server says it took; 0 where it says nothing that can be."""
+    value = usage.get(name) if isinstance(usage, dict) else None
+    return value if type(value) is int and 0 < value <= MOST_TOKENS else 0
 
 
 def _seconds(value: str | None) -> float | None:
@@ -181,11 +196,11 @@ def _seconds(value: str | None) -> float | None:
 
         try:
             when = email.utils.parsedate_to_datetime(value)
-        except ValueError:
+            if when.tzinfo is None:
+                when = when.replace(tzinfo=datetime.UTC)
+            found = (when - datetime.datetime.now(datetime.UTC)).total_seconds()
+        except (ValueError, OverflowError):
             return None
-        if when.tzinfo is None:
-            when = when.replace(tzinfo=datetime.UTC)
-        found = (when - datetime.datetime.now(datetime.UTC)).total_seconds()
     return min(max(found, 0.0), 3600.0) if found == found else None
 
 
@@ -208,9 +223,6 @@ def authorization(model: ModelSpec) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-def without_key(text: str, headers: dict[str, str]) -> str:
+def without_key(text: str, key: str) -> str:
     """Return a server's words without the key, which some repeat."""
-    for value in headers.values():
-        key = value.removeprefix("Bearer ")
-        text = text.replace(key, "[key]") if key else text
-    return text
+    return text.replace(key, "[key]") if key else text

@@ -17,6 +17,7 @@ from tootsie.curate.datashop.run import ASKING, Run, Stage
 from tootsie.curate.datashop.scoring import keep_best, score
 from tootsie.curate.datashop.spec import DatashopSpec
 from tootsie.curate.datashop.training import train_scorer
+from tootsie.curate.decontamination.evaluation_sets import read_evaluation_sets
 from tootsie.curate.document_inputs import find_corpora
 
 WORK: dict[Stage, Callable[[Run], dict[str, Any]]] = {
@@ -34,6 +35,8 @@ WORK: dict[Stage, Callable[[Run], dict[str, Any]]] = {
 
 def make_run(spec: DatashopSpec, folder: str, options: Any, *, first_wait: float = 0.5) -> Run:
     """Look at the inputs and return what is going to be done."""
+    if spec.evaluations is not None:
+        read_evaluation_sets(spec.evaluations)  # what is wrong there is better told before the model is asked
     corpora = find_corpora(spec.inputs)
     return Run(spec, folder, corpora, options, embedded_server.identified(spec.model), first_wait)
 
@@ -56,6 +59,7 @@ def do(
     Raises:
       UserError: see the stages.
     """
+    run.check_folder()
     with contextlib.ExitStack() as stack:
         served = run.model.url is not None
         for stage in stages:

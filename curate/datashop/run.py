@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tootsie.curate import corpus_build
+from tootsie.curate.corpus_card import card_is_ours
 from tootsie.curate.datashop.spec import DatashopSpec, ModelSpec, Protocol
 from tootsie.curate.decontamination.evaluation_sets import read_evaluation_sets
 from tootsie.curate.document_inputs import InputCorpus
@@ -135,10 +136,37 @@ class Run:
         books: dict[str, Any] = stamp["books"]
         return books
 
+    def check_folder(self) -> None:
+        """Refuse a folder in which something of others lies where the run is going to write and clear.
+
+        Raises:
+          ArtefactError: it has a README.md that is no card, or a stage's folder without a run's traces.
+        """
+        if not card_is_ours(self.folder):
+            raise ArtefactError(
+                "the folder has a README.md that is not of Tootsie, in the place of the card",
+                file=self.folder,
+                remedy="Move it away, or use another folder",
+            )
+        states = [self.stamp_url(stage) for stage in Stage] + [self._state_url(stage) for stage in Stage]
+        if any(map(storage.exists, states)):
+            return
+        for stage in Stage:
+            place = self.path(stage.value)
+            if storage.exists(place) and storage.find_files(place):
+                raise ArtefactError(
+                    "the folder has files that no datashop run wrote, where this one would write",
+                    file=place,
+                    remedy="Move them away, or use another folder",
+                )
+
+    def _state_url(self, stage: Stage) -> str:
+        return self.path("_work", stage.value, "identity")
+
     def begin(self, stage: Stage) -> None:
         """Clear what another version of a stage has left; what this one has left stays, to go on from."""
         identity = self.identity(stage)
-        state = self.path("_work", stage.value, "identity")
+        state = self._state_url(stage)
         if storage.exists(self.stamp_url(stage)) or not (
             storage.exists(state) and storage.read_bytes(state).decode() == identity
         ):

@@ -6,7 +6,15 @@ import enum
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from tootsie.curate.datashop.passages import sentences
 from tootsie.datasets import storage
@@ -28,6 +36,13 @@ SEE = "docs/datashop.md describes the keys"
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
+            raise ValueError("true and false are no value of this key")
+        return value
 
 
 class Rubric(enum.StrEnum):
@@ -129,9 +144,9 @@ class ModelSpec(_Part):
     """Environment variable that holds the API key; absent: no key is sent."""
     concurrency: int = Field(default=16, ge=1, le=4096)
     """Requests under way at once, at most."""
-    requests_per_minute: float | None = Field(default=None, gt=0)
+    requests_per_minute: float | None = Field(default=None, ge=0.01)
     """Rate that is kept below; absent: any."""
-    tokens_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, ge=1)
     """Prompt and answer tokens, likewise."""
     token_budget: int | None = Field(default=None, ge=1)
     """Tokens that a stage may spend before it stops; running it again goes on with a new budget."""
@@ -151,7 +166,8 @@ class ModelSpec(_Part):
     @classmethod
     def _base_url(cls, url: str | None) -> str | None:
         parts = urlsplit(url or "http://absent")
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
+        unusable = parts.query or parts.fragment or "@" in parts.netloc or parts.port == 0
+        if parts.scheme not in ("http", "https") or not parts.hostname or unusable:
             raise ValueError("the base URL of an API is needed, such as http://localhost:8000/v1")
         if parts.path.rstrip("/").endswith("/completions"):
             raise ValueError("the base URL ends before /chat/completions, such as http://localhost:8000/v1")

@@ -14,14 +14,14 @@ from typing import Any
 
 from tootsie.curate.datashop import prompts
 from tootsie.curate.datashop.answers import answer_form, question_form
-from tootsie.curate.datashop.client import Answered, Client, Failed, Result
+from tootsie.curate.datashop.client import CUT_OFF, WRONG_FORM, Answered, Client, Failed, Result
 from tootsie.curate.datashop.endpoint import Question
 from tootsie.curate.datashop.english import asks_for_another_definition, asks_twice, ill_formed
 from tootsie.curate.datashop.passages import sentences
 from tootsie.curate.datashop.questions import PICKED, fault, known_share, repeats_itself, same_script, support
 from tootsie.curate.datashop.spec import Answers, Checks, Rephrase, Style
 
-_PASSING = ("wrong form", "cut off")
+_PASSING = (WRONG_FORM, CUT_OFF)
 """Reasons of failures after which another question may succeed."""
 _LEANING = re.compile(
     r"(?:it|its|this|these|those|that|they|their|them|he|his|she|her|such|however|also|thus|therefore|hence|other|others|another|"

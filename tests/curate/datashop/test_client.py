@@ -75,6 +75,35 @@ def test_a_server_that_repeats_the_key_is_not_quoted(
     assert "no luck" not in str(caught.value)
 
 
+def test_an_answer_with_the_key_is_kept_without_it(
+    oracle: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    oracle.answer = lambda body: {"description": f"sent with {KEY}"}
+    (result,), _ = ask(ModelSpec(url=oracle.url, key_variable="MY_KEY"), tmp_path, 1)
+    assert isinstance(result, Answered)
+    assert result.answer == {"description": "sent with [key]"}
+    assert all(KEY.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    word = b'{"choices": [{"message": {"content": "none"}, "finish_reason": "stop"}], "system_fingerprint": "%s"}'
+    assert read_reply(200, {}, word % KEY.encode(), KEY).fingerprint == "[key]"
+    assert read_reply(200, {}, word, "none").content == "none"  # what local servers take for a key
+    with pytest.raises(Hitch) as caught:  # no part of it either, where the message is cut
+        read_reply(500, {}, b"x" * 290 + KEY.encode(), KEY)
+    assert KEY[:5] not in caught.value.detail
+
+
+def test_a_refusal_is_not_filed(oracle: Any, tmp_path: Path) -> None:
+    oracle.answer = lambda body: {"description": "fine"}
+    oracle.fault = lambda number, body: (
+        "413"
+    )  # or 404, of an address that is wrong, or a model that is not loaded yet
+    (result,), _ = ask(ModelSpec(url=oracle.url), tmp_path, 1)
+    assert isinstance(result, Failed)
+    oracle.fault = None
+    (result,), _ = ask(ModelSpec(url=oracle.url), tmp_path, 1)
+    assert isinstance(result, Answered)
+
+
 def test_a_missing_key_is_said_by_the_name_of_its_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,7 +119,7 @@ def test_retry_after_is_heeded() -> None:
     with pytest.raises(Hitch) as caught:
         read_reply(503, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, b"")
     assert caught.value.retry_after == 0.0
-    for nonsense in ("soon", "nan", ""):
+    for nonsense in ("soon", "nan", "", "Mon, 01 Jan 2020 00:00:00 +99999999999999999999"):
         with pytest.raises(Hitch) as caught:
             read_reply(503, {"retry-after": nonsense}, b"")
         assert caught.value.retry_after is None
@@ -106,6 +135,13 @@ def test_retry_after_is_heeded() -> None:
 def test_a_body_that_is_no_answer_is_tried_again(body: bytes) -> None:
     with pytest.raises(Hitch):
         read_reply(200, {}, body)
+
+
+@pytest.mark.parametrize("usage", ["1e400", "-3", '"many"', "[]", str(10**400), "null"])
+def test_what_a_server_counts_loses_no_answer(usage: str) -> None:
+    body = '{"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": %s}}'
+    reply = read_reply(200, {}, (body % usage).encode())
+    assert (reply.content, reply.prompt_tokens) == ("x", 0)
 
 
 def test_a_pace_is_kept() -> None:

@@ -404,3 +404,38 @@ def test_two_workers_make_the_same_as_one(
         assert one == two, stage
         assert len(one) == files, stage
     assert json.loads((tmp_path / "two/train-scorer/report.json").read_text())["documents"] == 44
+
+
+def test_files_of_others_are_neither_overwritten_nor_deleted(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(20)
+    spec = write_spec(path, oracle.url)
+    for name in ("README.md", "annotate/notes.txt"):
+        own = tmp_path / name.replace("/", "-") / name
+        own.parent.mkdir(parents=True)
+        own.write_text("mine")
+        with pytest.raises(ArtefactError, match=r"not of Tootsie|no datashop run wrote"):
+            pipeline.do(make(spec, tmp_path / name.replace("/", "-")), [Stage.DESCRIBE, Stage.ANNOTATE])
+        assert own.read_text() == "mine"
+
+
+def test_a_description_that_failed_is_asked_for_again(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(20)
+    spec = write_spec(path, oracle.url, subjects=[{"name": "science", "examples": ["Why?"]}])
+    oracle.fault = lambda number, body: "413"
+    with pytest.raises(InputError, match="refused with status 413"):
+        pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE])
+    oracle.fault = None
+    pipeline.do(make(spec, tmp_path / "out"), [Stage.DESCRIBE])
+    assert "told from" in (tmp_path / "out/describe/descriptions.json").read_text()
+
+
+def test_what_cannot_be_searched_for_is_told_before_the_model_is_asked(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(20)
+    with pytest.raises(UserError, match=r"missing\.yaml: no such file"):
+        make(write_spec(path, oracle.url, evaluations="missing.yaml"), tmp_path / "out")

@@ -24,6 +24,13 @@ SHOT = {"text": "One. Two.", "question": "q?", "answer": "Three."}
             {"model": {"url": "localhost:8000"}},
             r"model\.url: the base URL .*such as http://localhost:8000/v1",
         ),
+        ({"model": {"url": "http://:password@h/v1"}}, r"model\.url: the base URL .*\*\*\*@h"),
+        ({"model": {"url": "http://h:99999/v1"}}, r"model\.url: Port out of range"),
+        (
+            {"model": {"tokens_per_minute": 1e-323}},
+            r"model\.tokens_per_minute: .*Write 1.0 or a number above",
+        ),
+        ({"filter": {"keep": True}}, r"filter\.keep: true and false are no value of this key"),
         ({"model": {"url": "http://h/v1/chat/completions"}}, r"model\.url: the base URL ends before /chat"),
         ({"model": {"key_variable": "A B"}}, r"model\.key_variable: .*letters, digits and _ only"),
         ({"model": {"timeout": float("inf")}}, r"model\.timeout: .*Write a finite number"),
