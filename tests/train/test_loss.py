@@ -30,7 +30,8 @@ def test_blocks_give_the_sums_and_gradients_of_the_definition(block: int) -> Non
             np.testing.assert_allclose(value, getattr(expected, name), rtol=1e-5, err_msg=name)
 
         def objective(fn: Any, z_weight: float = z_weight) -> Any:
-            return jax.grad(lambda h, w: 3.0 * fn(h, w, targets, scored, z_weight).objective, argnums=(0, 1))
+            weighted = lambda h, w: 3.0 * fn(h, w, targets, scored, z_weight).objective  # noqa: E731
+            return jax.jit(jax.grad(weighted, argnums=(0, 1)))
 
         wanted = objective(cross_entropy_full)(hidden, head)
         blocked = objective(lambda *args: cross_entropy(*args, block))(hidden, head)

@@ -63,34 +63,34 @@ def test_a_position_sees_only_its_own_document_up_to_there(tiny: Architecture) -
     first, second = rng.integers(0, 64, 5), rng.integers(0, 64, 7)
     tokens = jnp.asarray(np.concatenate([first, second])[None], jnp.int32)
     segments = jnp.asarray([[1] * 5 + [2] * 7], jnp.int32)
-    params = model.init(jax.random.key(0), tokens, segments)
-    apart = model.apply(params, tokens, segments).hidden[0, 5:]
-    alone = model.apply(params, tokens[:, 5:], segments[:, 5:]).hidden[0]
+    params, apply = jax.jit(model.init)(jax.random.key(0), tokens, segments), jax.jit(model.apply)
+    apart = apply(params, tokens, segments).hidden[0, 5:]
+    alone = apply(params, tokens[:, 5:], segments[:, 5:]).hidden[0]
     np.testing.assert_allclose(apart, alone, atol=1e-5)
     changed = tokens.at[0, 11].set((tokens[0, 11] + 1) % 64)
-    later = model.apply(params, changed, segments).hidden[0]
-    np.testing.assert_array_equal(later[:11], model.apply(params, tokens, segments).hidden[0, :11])
+    later = apply(params, changed, segments).hidden[0]
+    np.testing.assert_array_equal(later[:11], apply(params, tokens, segments).hidden[0, :11])
 
 
 def test_stacked_layers_compute_the_same(tiny: Architecture) -> None:
     tokens = jnp.asarray(np.random.default_rng(1).integers(0, 64, (2, 9)), jnp.int32)
     plain, stacked = build(tiny, FLOAT32), build(tiny, Execution("float32", LayerLoop.STACKED))
-    params = stacked.init(jax.random.key(0), tokens, tokens)
+    params = jax.jit(stacked.init)(jax.random.key(0), tokens, tokens)
     (module,) = [name for name in params if "layer_stack" in name]
     layers = {
         f"llama/layer_{index}": {name: leaf[index] for name, leaf in params[module].items()}
         for index in range(tiny.layers)
     }
-    expected = stacked.apply(params, tokens, jnp.ones_like(tokens)).hidden
-    found = plain.apply({"llama": params["llama"], **layers}, tokens, jnp.ones_like(tokens)).hidden
+    expected = jax.jit(stacked.apply)(params, tokens, jnp.ones_like(tokens)).hidden
+    found = jax.jit(plain.apply)({"llama": params["llama"], **layers}, tokens, jnp.ones_like(tokens)).hidden
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_bfloat16_computes_in_bfloat16_and_keeps_float32_parameters(tiny: Architecture) -> None:
     model = build(tiny, Execution("bfloat16", LayerLoop.UNROLLED))
     tokens = jnp.ones((1, 8), jnp.int32)
-    params = model.init(jax.random.key(0), tokens, tokens)
-    output = model.apply(params, tokens, tokens)
+    params = jax.jit(model.init)(jax.random.key(0), tokens, tokens)
+    output = jax.jit(model.apply)(params, tokens, tokens)
     assert output.hidden.dtype == jnp.bfloat16
     assert {leaf.dtype for leaf in jax.tree.leaves(params)} == {jnp.dtype("float32")}
 
