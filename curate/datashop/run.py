@@ -91,7 +91,7 @@ class Run:
         """Return a hash of all that a stage's output depends on.
 
         Raises:
-          ArtefactError: a stage before it is not finished.
+          ArtefactError: a stage before it is not finished, or with another spec, inputs or code.
         """
         before = {}
         for one in BEFORE[stage]:
@@ -99,6 +99,13 @@ class Run:
             if not storage.exists(url):
                 raise ArtefactError(
                     f"the stage {stage.value} needs the stage {one.value}, which is not finished",
+                    file=url,
+                    field="--stage",
+                    remedy=f"--stage {one.value}, or leave --stage out to do all",
+                )
+            if self.finished(one) is None:
+                raise ArtefactError(
+                    f"the stage {stage.value} needs the stage {one.value}, which was done with another spec, inputs or code",
                     file=url,
                     field="--stage",
                     remedy=f"--stage {one.value}, or leave --stage out to do all",

@@ -102,6 +102,17 @@ def test_a_stage_needs_those_before_it(planted: Any, write_spec: Any, oracle: An
         pipeline.do(run, [Stage.SCORE])
 
 
+def test_a_stage_does_not_go_on_from_another_spec(
+    planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
+) -> None:
+    path, _ = planted(20)
+    pipeline.do(make(write_spec(path, oracle.url), tmp_path / "out"), [Stage.DESCRIBE])
+    changed = write_spec(path, oracle.url, subjects=[{"name": "law", "description": "Laws."}])
+    with pytest.raises(ArtefactError, match="needs the stage describe, which was done with another spec"):
+        pipeline.do(make(changed, tmp_path / "out"), [Stage.ANNOTATE])
+    assert not oracle.seen
+
+
 def test_examples_are_described_and_none_is_left_out(
     planted: Any, write_spec: Any, oracle: Any, tmp_path: Path
 ) -> None:
