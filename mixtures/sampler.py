@@ -14,7 +14,7 @@ import numpy as np
 from tootsie.datasets.errors import ArtefactError
 from tootsie.mixtures.order import Draws, Order
 from tootsie.mixtures.plan import Plan
-from tootsie.tokenize.cache import Checking, RowMemory, Rows, TokenCache
+from tootsie.tokenize.cache import Checking, Gathering, RowMemory, Rows, TokenCache
 
 READ_AHEAD = 2
 """Batches that are read before they are asked for."""
@@ -98,6 +98,8 @@ class Sampler:
                     remedy=f"The plan has {dataset.ledger_sha256}: restore that cache, or compile the plan again",
                 )
             self._caches.append(cache)
+        known = [cache for cache in self._caches if cache is None or isinstance(cache, TokenCache)]
+        self._gathering = Gathering(known) if len(known) == len(self._caches) else None
 
     def draws(self, step: int, rows: slice | None = None) -> Draws:
         """Return what the rows of a step draw, without reading tokens.
@@ -118,12 +120,14 @@ class Sampler:
         """
         draws, length = self.draws(step, rows), self.plan.length_of(self.plan.phase_of_step(step))
         into = Rows(len(draws.dataset), length, self._memory)
-        order = np.argsort(draws.dataset, kind="stable")
-        ends = np.cumsum(np.bincount(draws.dataset, minlength=len(self._caches))).tolist()
-        for cache, first, end in zip(self._caches, [0, *ends], ends, strict=False):
-            if first < end:
+        if self._gathering is not None:
+            self._gathering.gather(draws.dataset, draws.window, into)
+        else:
+            for number in np.unique(draws.dataset).tolist():
+                rows_of = np.flatnonzero(draws.dataset == number)
+                cache = self._caches[number]
                 assert cache is not None
-                cache.gather(draws.window[order[first:end]], into, order[first:end])
+                cache.gather(draws.window[rows_of], into, rows_of)
         return Batch(into.tokens, into.loss_mask, *draws, rows=into)
 
     def _whole_batch(self, step: int, rows: slice | None) -> Batch:

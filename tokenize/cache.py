@@ -11,13 +11,11 @@ shard that the ledger means (its own path, tokenizer, documents and tokens, chec
 
 from __future__ import annotations
 
-import itertools
+import functools
 import os
 import threading
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,11 +25,11 @@ from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.tokenize.block_cache import BlockCache
 from tootsie.tokenize.checked_file import REMEDY, Checking
+from tootsie.tokenize.gathering import Gathering
 from tootsie.tokenize.ledger import Ledger, ledger_url, load_ledger
 from tootsie.tokenize.row_memory import RowMemory
 from tootsie.tokenize.rows import Rows
-from tootsie.tokenize.shard_reader import MARK, Batch, Piece, ShardReader
-from tootsie.tokenize.trailer import BLOCK
+from tootsie.tokenize.shard_reader import Batch, Piece, ShardReader
 
 if TYPE_CHECKING:
     from tootsie.tokenize.verification import Verification
@@ -40,6 +38,7 @@ __all__ = [
     "CachedDocument",
     "Checking",
     "DocumentSpan",
+    "Gathering",
     "RowMemory",
     "Rows",
     "TokenCache",
@@ -51,8 +50,6 @@ OPEN_SHARDS = 128
 """Local shards kept open (mapped) at a time."""
 OPEN_REMOTE_SHARDS = 32
 """Likewise remote ones, each of which holds a file handle."""
-REMOTE_SHARDS_AT_A_TIME = 8
-"""Remote shards that one call reads at the same time."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +112,11 @@ class TokenCache:
         self.ledger_sha256 = ledger_sha256
         self._row_tokens = ledger.row_tokens
         self._checking = checking
-        self._remote = storage.local_path(url) is None
-        self._blocks = blocks or (BlockCache.from_environment() if self._remote else None)
-        self._ends = np.cumsum(ledger.shards.column("tokens"))
+        self.remote = storage.local_path(url) is None
+        """Whether it lies on another machine than this one."""
+        self._blocks = blocks or (BlockCache.from_environment() if self.remote else None)
+        self.shard_ends = np.cumsum(ledger.shards.column("tokens"))
+        """int64[shards]: where each ends, in tokens."""
         self._open: OrderedDict[int, ShardReader] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -163,7 +162,7 @@ class TokenCache:
         Raises:
           IndexError: the range is not within the cache.
         """
-        out = np.empty(self._checked(start, stop), np.int32)
+        out = np.empty(self.checked(start, stop), np.int32)
         at = 0
         for _, _, piece in self._pieces(start, stop):
             size = piece.stop - piece.start
@@ -193,34 +192,19 @@ class TokenCache:
           IndexError: there is no such row.
           ArtefactError: what lies there is not what was written, or rows of this length would cut packed conversations.
         """
-        if not len(windows):
-            return
-        self._check_rows(into.length)
         windows = np.asarray(windows, np.int64)
-        order = windows.argsort(kind="stable")
-        starts, rows = windows[order] * into.length, np.asarray(rows)[order]
-        self._checked(int(starts[0]), int(starts[-1]) + into.length)
-        if not self._remote:
-            self._copy(starts, rows, into)
-            return
-        numbers = np.searchsorted(self._ends, starts, "right")
-        cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
-        parts = [slice(*cut) for cut in itertools.pairwise(cuts)]
+        self._gathering.gather(np.zeros(len(windows), np.int64), windows, into, np.asarray(rows))
 
-        def fetch_and_copy(part: slice) -> None:
-            number = int(numbers[part.start])
-            self._shard(number).prepare(starts[part] - self._first(number), into.length)
-            self._copy(starts[part], rows[part], into)
+    @functools.cached_property
+    def _gathering(self) -> Gathering:
+        return Gathering([self])
 
-        if len(parts) == 1:
-            fetch_and_copy(parts[0])
-            return
-        with ThreadPoolExecutor(min(len(parts), REMOTE_SHARDS_AT_A_TIME)) as pool:
-            for done in [pool.submit(fetch_and_copy, part) for part in parts]:
-                done.result()
+    def check_rows(self, length: int) -> None:
+        """Refuse rows that would cut through the conversations of a packed cache.
 
-    def _check_rows(self, length: int) -> None:
-        """Refuse rows that would cut through the conversations of a packed cache."""
+        Raises:
+          ArtefactError: rows of this length would.
+        """
         if self._row_tokens is not None and length % self._row_tokens:
             raise ArtefactError(
                 f"conversations are packed into rows of {self._row_tokens:,} tokens, which other rows would cut",
@@ -230,58 +214,12 @@ class TokenCache:
                 remedy=f"Draw sequences of {self._row_tokens:,} tokens (or a multiple), or build the cache with --row-tokens",
             )
 
-    def _copy(self, starts: np.ndarray, rows: np.ndarray, into: Rows) -> None:
-        """Copy rows, ascending; the loop is what reading costs beside the copying, so it does little and calls little."""
-        length, width = into.length, np.dtype(self.ledger.tokenizer.dtype).itemsize
-        size = length * width
-        tokens, out, as_they_are = into.tokens, into.bytes, width == into.tokens.itemsize
-        marked: list[int] = []
-        counts: list[int] = []
-        shifts: list[int] = []
-        places = bytearray()
-        shard_end = batch_end = 0
-        for row, begin in zip(rows.tolist(), starts.tolist(), strict=True):
-            if begin >= batch_end:
-                if begin >= shard_end:
-                    number = int(self._ends.searchsorted(begin, "right"))
-                    shard, base, shard_end = self._shard(number), self._first(number), int(self._ends[number])
-                    first_tokens, opened, file = shard.first_tokens, shard.opened, shard.file
-                    view, words, checked = file.view, shard.words, file.checked
-                which = bisect_right(first_tokens, begin - base) - 1
-                batch = opened[which] or shard.batch(which)
-                first_token = base + batch.first_token
-                batch_end = first_token + batch.tokens
-                at_zero, marks, offsets = batch.at - first_token * width, batch.marks, batch.places
-                has_loss_spans = batch.has_loss_spans
-            if begin + length > batch_end:
-                self._copy_pieces(begin, row, into)
-                continue
-            at = at_zero + begin * width
-            first, last = at // BLOCK, (at + size + BLOCK - 1) // BLOCK
-            if checked.find(0, first, last) >= 0:
-                file.check_blocks(first, last)
-            if as_they_are:
-                to = row * size
-                out[to : to + size] = view[at : at + size]
-            else:
-                tokens[row] = words[at // width : at // width + length]
-            start = begin - first_token
-            low, high = marks[start // MARK], marks[(start + length + MARK - 1) // MARK]
-            if low < high:
-                places += offsets[low:high]
-                marked.append(row)
-                counts.append(high - low)
-                shifts.append(row * length - start)
-            if has_loss_spans:
-                into.place_loss(row, 0, Piece(batch, start, start + length).loss_mask)
-        into.mark(marked, counts, shifts, places)
-
     def _first(self, number: int) -> int:
         """Return the position in the cache of the first token of a shard."""
-        return int(self._ends[number - 1]) if number else 0
+        return int(self.shard_ends[number - 1]) if number else 0
 
-    def _copy_pieces(self, start: int, row: int, into: Rows) -> None:
-        """Read a row that does not lie in one batch."""
+    def copy_pieces(self, start: int, row: int, into: Rows) -> None:
+        """Read a row that does not lie in one batch, from a token on, into a row of ``into``."""
         at = 0
         for _, _, piece in self._pieces(start, start + into.length):
             size = piece.stop - piece.start
@@ -297,7 +235,7 @@ class TokenCache:
         Raises:
           IndexError: the range is not within the cache.
         """
-        self._checked(start, stop)
+        self.checked(start, stop)
         spans = []
         for shard, base, piece in self._pieces(start, stop):
             batch = piece.batch
@@ -349,7 +287,7 @@ class TokenCache:
     def _shard(self, number: int) -> ShardReader:
         with self._lock:
             found = self._open.get(number)
-            if found is not None and not (self._remote and found.file.replaced):
+            if found is not None and not (self.remote and found.file.replaced):
                 self._open.move_to_end(number)
                 return found
             if (
@@ -362,21 +300,26 @@ class TokenCache:
         )
         with self._lock:
             self._open[number] = found
-            while len(self._open) > (OPEN_REMOTE_SHARDS if self._remote else OPEN_SHARDS):
+            while len(self._open) > (OPEN_REMOTE_SHARDS if self.remote else OPEN_SHARDS):
                 self._open.popitem(last=False)
         return found
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int, Piece]]:
         """Yield ``(shard, its first token in the cache, piece)`` for tokens ``[start, stop)``."""
-        shard = int(np.searchsorted(self._ends, start, "right"))
+        shard = int(np.searchsorted(self.shard_ends, start, "right"))
         while start < stop:
-            base, end = self._first(shard), int(self._ends[shard])
+            base, end = self._first(shard), int(self.shard_ends[shard])
             for piece in self._shard(shard).pieces(start - base, min(stop, end) - base):
                 yield shard, base, piece
             start = max(start, end)
             shard += 1
 
-    def _checked(self, start: int, stop: int) -> int:
+    def checked(self, start: int, stop: int) -> int:
+        """Return the length of a range of tokens.
+
+        Raises:
+          IndexError: it is not within the cache.
+        """
         if not 0 <= start <= stop <= self.tokens:
             raise IndexError(f"{self.url}: tokens [{start:,}, {stop:,}) are not within [0, {self.tokens:,})")
         return stop - start

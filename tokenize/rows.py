@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tootsie.tokenize.row_memory import RowMemory
+from tootsie.tokenize.shard_reader import MARK, Batch
 
 UNIT = 32
 """Segment ids that are written at a time."""
@@ -17,7 +18,8 @@ Places = bytes | bytearray | memoryview
 
 
 class Rows:
-    """B rows of T tokens. Whoever fills row r writes ``tokens[r]``, adds where documents begin, and places its loss.
+    """B rows of T tokens. Whoever fills row r writes ``tokens[r]``, says where documents begin or in
+    what it lies, and places its loss.
 
     Several threads may fill rows at the same time.
 
@@ -35,6 +37,7 @@ class Rows:
         self.bytes = memoryview(self.tokens.reshape(-1).view(np.uint8).data)
         """The memory of ``tokens``."""
         self._begins: list[tuple[Sequence[int], Sequence[int], Sequence[int], Places]] = []
+        self._lying: list[tuple[Batch, int, Sequence[int], Sequence[int]]] = []
         self._loss: np.ndarray | None = None
         self._lock = threading.Lock()
 
@@ -49,6 +52,38 @@ class Rows:
             (``row * T + position``). What does not lie in its row is left out.
         """
         self._begins.append((rows, counts, shifts, places))  # One step, which threads can't divide.
+
+    def lie(self, batch: Batch, first_token: int, rows: Sequence[int], starts: Sequence[int]) -> None:
+        """Say that some rows lie in a record batch, so that it can be asked where documents begin when somebody wants to know.
+
+        Args:
+          batch: it; its file stays open until that was found out, or until the rows are gone.
+          first_token: the place of its first token.
+          rows: n of them.
+          starts: the place of the first token of each, n numbers.
+        """
+        self._lying.append((batch, first_token, rows, starts))
+
+    def note_begins(self) -> None:
+        """Find out where documents begin in the rows that lie in record batches."""
+        length = self.length
+        marked: list[int] = []
+        counts: list[int] = []
+        shifts: list[int] = []
+        places = bytearray()
+        with self._lock:
+            for batch, first_token, rows, starts in self._lying:
+                marks, offsets = batch.marks, batch.places
+                for row, begin in zip(rows, starts, strict=True):
+                    start = begin - first_token
+                    low, high = marks[start // MARK], marks[(start + length + MARK - 1) // MARK]
+                    if low < high:
+                        places += offsets[low:high]
+                        marked.append(row)
+                        counts.append(high - low)
+                        shifts.append(row * length - start)
+            self._lying.clear()
+            self.mark(marked, counts, shifts, places)
 
     @property
     def loss_mask(self) -> np.ndarray:
@@ -66,6 +101,7 @@ class Rows:
 
     def segment_ids(self) -> np.ndarray:
         """Return int32[B, T]: 1 for the first document in the row, 2 for the next, …"""
+        self.note_begins()
         count, length = self.tokens.shape
         if not self.tokens.size:
             return np.zeros((count, length), np.int32)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tootsie.datasets.errors import ArtefactError
 from tootsie.tokenize import cache as cache_module
+from tootsie.tokenize import rows as rows_module
 from tootsie.tokenize import shard_reader, shard_writer
 from tootsie.tokenize.cache import Rows, TokenCache
 
@@ -79,7 +80,7 @@ def test_windows_reads_and_spans_are_those_of_a_brute_force_oracle(
         patch.setattr(shard_writer, "BATCH_DOCUMENTS", data.draw(st.integers(1, 4)))
         patch.setattr(cache_module, "OPEN_SHARDS", data.draw(st.integers(1, 3)))
         patch.setattr(shard_reader, "MARK", data.draw(st.integers(1, 20)))
-        patch.setattr(cache_module, "MARK", shard_reader.MARK)
+        patch.setattr(rows_module, "MARK", shard_reader.MARK)
         make_cache(folder, layout, make_identity(200_000 if wide else 100), loss_spans=spans)
         cache = TokenCache.open(folder)
         try:
