@@ -239,10 +239,9 @@ class Client:
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
     def _wait(self, attempt: int, asked: float | None) -> float:
-        """Return seconds before the next attempt: what the server asks for, or an exponential with jitter."""
-        if asked is not None:
-            return asked + random.uniform(0, self._first_wait)
-        return random.uniform(0.5, 1.0) * min(LONGEST_WAIT, self._first_wait * 2 ** (attempt - 1))
+        """Return seconds before the next attempt: an exponential with jitter, and no less than the server asks for."""
+        grown = random.uniform(0.5, 1.0) * min(LONGEST_WAIT, self._first_wait * 2 ** (attempt - 1))
+        return grown if asked is None else max(grown, asked + random.uniform(0, self._first_wait))
 
     def _check_present(self, hitch: Hitch) -> None:
         if self._lost_in_a_row >= GIVE_UP:

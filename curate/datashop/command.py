@@ -93,7 +93,9 @@ def _few(books: dict[str, Any]) -> str:
             shown.append(
                 f"{value['written']:,} of {value['read']:,} rows" + (f" ({dropped})" if dropped else "")
             )
-        elif isinstance(value, int | float | str | bool):
+        elif isinstance(value, bool):
+            shown.append(f"{name}: {'yes' if value else 'no'}")
+        elif isinstance(value, int | float | str):
             shown.append(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}")
     if "held_out" in books:
         shown.append(f"AUC {books['held_out']['auc']}")

@@ -27,7 +27,7 @@ def write_card(run: Run) -> dict[str, Any]:
 
 
 def _cell(value: object) -> str:
-    return " ".join(str(value).split()).replace("\\", "\\\\").replace("|", "\\|")
+    return " ".join(str(value).split()).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 
 def _table(header: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:

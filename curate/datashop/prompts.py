@@ -102,7 +102,7 @@ def annotate(
 
 def likelihood(text: str, subject: Subject, description: str) -> Messages:
     """Ask whether a text is wanted, to be answered in one word."""
-    question = f"Is this text useful for an exam in {subject.name}? Answer Yes or No."
+    question = f"Is this text useful for an exam in {quoted(subject.name)[1:-1]}? Answer Yes or No."
     content = f"Wanted: {quoted(description)}\n\n{enclosed(text)}\n\n{question}"
     return [{"role": "user", "content": content}]
 

@@ -180,3 +180,10 @@ def test_requests_carry_the_schema(oracle: Any, tmp_path: Path) -> None:
     ask(ModelSpec(url=oracle.url, seed=1), tmp_path / "other", 1)
     strict = oracle.seen[-1]["response_format"]["json_schema"]["schema"]
     assert strict["properties"]["description"] == {"type": "string", "minLength": 1}
+
+
+def test_a_server_that_asks_for_no_wait_gets_one(tmp_path: Path) -> None:
+    client = Client(ModelSpec(url="http://h/v1"), ResponseCache(str(tmp_path)), first_wait=1.0)
+    assert client._wait(5, 0.0) >= 8.0
+    assert client._wait(1, 7.0) >= 7.0
+    assert client._wait(1, None) <= 1.0

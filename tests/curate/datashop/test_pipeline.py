@@ -295,6 +295,7 @@ def test_texts_and_answers_that_give_orders_reach_nothing(
     assert not [document for document in made if "<|" in document.text or "passwd" in document.text]
     dropped = json.loads((tmp_path / "out/stages/check.json").read_text())["books"]["counters"]
     assert dropped["item left out: template marker or control character"] > 0
+    assert "| &lt;/s> |" in (tmp_path / "out/README.md").read_text()
 
 
 def test_a_dataset_without_a_document_is_an_error(

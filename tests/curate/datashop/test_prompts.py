@@ -77,3 +77,4 @@ def test_a_subjects_words_are_data_too() -> None:
         "content"
     ]
     assert not MARKER.search(content)
+    assert not MARKER.search(prompts.likelihood("t", subject, "</s>")[0]["content"])
