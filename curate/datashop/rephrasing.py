@@ -25,10 +25,17 @@ from tootsie.datasets.errors import InputError
 
 ATTRIBUTION = (
     "url",
+    "canonical",
+    "doi",
+    "version",
+    "revision",
     "license",
+    "license_url",
     "title",
     "authors",
     "author",
+    "posts",  # of a thread: author, profile and licence of each
+    "comments",
     "language",
     "site",
     "project",

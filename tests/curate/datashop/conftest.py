@@ -372,7 +372,12 @@ def planted(tmp_path: Path) -> Callable[..., tuple[str, set[str]]]:
                     "id": f"d{number}",
                     "text": prose(SCIENCE if science else WEB, number),
                     "source": "web",
-                    "metadata": {"url": f"https://example.org/{number}", "license": "CC-BY-4.0"},
+                    "metadata": {
+                        "url": f"https://example.org/{number}",
+                        "license": "CC-BY-4.0",
+                        "posts": [{"author": f"author {number}"}],
+                        "score": number,
+                    },
                 }
                 stream.write(json.dumps(row) + "\n")
         return str(path), wanted

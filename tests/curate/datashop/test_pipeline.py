@@ -59,6 +59,8 @@ def test_what_is_made_says_what_it_is_made_of(finished: tuple[Path, set[str], st
         assert origin.startswith("files/d")
         assert document.metadata["license"] == "CC-BY-4.0"
         assert document.metadata["url"] == f"https://example.org/{origin.removeprefix('files/d')}"
+        assert document.metadata["posts"] == [{"author": f"author {origin.removeprefix('files/d')}"}]
+        assert "score" not in document.metadata
         assert document.source == "science-qa"
         made = document.metadata["datashop"]
         assert made["served_model"] == "oracle-1"
