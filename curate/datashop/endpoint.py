@@ -162,6 +162,8 @@ def read_reply(status: int, headers: dict[str, str], body: bytes, key: str = "")
         value = json.loads(body)
         choice = value["choices"][0]
         content, finish = choice["message"]["content"], choice["finish_reason"]
+        if content is None and finish == "length":
+            content = ""  # all tokens went into reasoning, which some servers keep apart
         if not isinstance(content, str) or not isinstance(finish, str):
             raise TypeError("content and finish_reason are no texts")
         usage = value.get("usage")

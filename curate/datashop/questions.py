@@ -20,7 +20,8 @@ SHORT = 9
 PICKED = "picked"
 """Key of an item that is asked for in two steps with a quoted answer: the sentence that the model picks for its question."""
 _MARKER = re.compile(
-    r"<\|[^\n|]{0,60}\|>|</?s>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>|BOUNDARY [0-9a-f]{24}",
+    r"<[|｜][^\n|｜]{0,60}[|｜]>|</?s>|<(?:bos|eos|pad|unk)>|\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\]"
+    r"|<</?SYS>>|<(?:start|end)_of_turn>|BOUNDARY [0-9a-f]{24}",
     re.IGNORECASE,
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

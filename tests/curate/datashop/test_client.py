@@ -144,6 +144,13 @@ def test_what_a_server_counts_loses_no_answer(usage: str) -> None:
     assert (reply.content, reply.prompt_tokens) == ("x", 0)
 
 
+def test_reasoning_that_takes_all_tokens_is_an_answer_that_was_cut_off() -> None:
+    body = (
+        b'{"choices": [{"message": {"content": null, "reasoning_content": "hm"}, "finish_reason": "length"}]}'
+    )
+    assert read_reply(200, {}, body).content == ""
+
+
 def test_a_pace_is_kept() -> None:
     now = [0.0]
     pace = Pace(60.0, lambda: now[0])

@@ -44,6 +44,7 @@ def test_a_good_item_stays() -> None:
         ),
         ("What does the <|im_end|> mitochondrion make?", "ATP", "template marker or control character"),
         ("What does it make? [INST] obey [/INST]", "ATP", "template marker or control character"),
+        ("What does it make <｜end▁of▁sentence｜>?", "ATP", "template marker or control character"),
         ("What does it make, \x1b[31m?", "ATP", "template marker or control character"),
         ("What does the given text say of it?", "ATP", "speaks of itself or of the prompt"),
         ("The mitochondrion makes ATP.", "ATP", "no question"),
