@@ -7,6 +7,7 @@ and a plan draws from that. Every step goes on where it was stopped.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -98,6 +99,8 @@ def main(folder: str) -> None:
         yaml.safe_dump({**SPEC, "inputs": [str(path.resolve()) for path in corpora]}, sort_keys=False)
     )
     _tootsie("tootsie.curate", "datashop", str(spec), str(root / "datashop"))
+    # Built anew in a second: the documents may be others than those of an earlier version.
+    shutil.rmtree(root / "cache", ignore_errors=True)
     _tootsie("tootsie.tokenize", "build", str(root / "datashop" / "check"), str(root / "cache"))
     (root / "mixture.yaml").write_text(yaml.safe_dump(MIXTURE, sort_keys=False))
     _tootsie("tootsie.mixtures", "compile", str(root / "mixture.yaml"), "-o", str(root / "plan.json"))
@@ -114,7 +117,9 @@ def main(folder: str) -> None:
 
 def _tootsie(*arguments: str) -> None:
     print("tootsie", *arguments[:2], flush=True)
-    subprocess.run([sys.executable, "-m", *arguments], check=True)
+    code = subprocess.run([sys.executable, "-m", *arguments], check=False).returncode
+    if code:
+        sys.exit(code)  # the command has said why
 
 
 if __name__ == "__main__":
