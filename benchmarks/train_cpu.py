@@ -6,8 +6,8 @@
 Same sizes, same rows, float32, two threads each: forward, backward, clipping, AdamW, and the metrics that our step reports.
 Every contender is a process that waits for its turn; in each round each takes one step. Prints medians of seconds of the clock
 and of CPU time: on a machine that does something else as well, only the latter compares. Ratios are torch's time ÷ ours, so 1.0
-is the floor. All run with transparent huge pages for large arrays (``GLIBC_TUNABLES``), which spare each of them the faults of
-fresh memory.
+is the floor. All run with the same malloc (``GLIBC_TUNABLES``): it keeps what is freed, as ``tootsie train`` sees to itself
+(:mod:`tootsie.train.allocator`), in transparent huge pages, which spares each of them the faults of fresh memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 PEERS = Path(__file__).resolve().parent.parent / ".build" / "train-peers" / "venv" / "bin" / "python"
-PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+MALLOC = ("hugetlb=1", "mmap_max=0", f"trim_threshold={2**40}", "arena_max=1")
 THREADS = 2
 
 # Tied, all heads with keys of their own. Rows of 512 tokens, 8 for the small model, 2 for the large one.
@@ -152,7 +152,9 @@ def measure(name: str, rounds: int, peers: str) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=os.environ | PAGES | threads,
+            env=os.environ
+            | {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{option}" for option in MALLOC)}
+            | threads,
         )
     sizes = {contender: _read(process)["parameters"] for contender, process in running.items()}
     if len(set(sizes.values())) != 1:

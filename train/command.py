@@ -12,6 +12,7 @@ import typer
 from tootsie.datasets.default_command import with_default
 from tootsie.datasets.errors import EXIT_FAULT
 from tootsie.train import exchange_command, state_command
+from tootsie.train.allocator import keep_freed_memory, on_cpu
 from tootsie.train.lint_command import lint_command, lint_lines
 
 
@@ -92,6 +93,9 @@ def run_command(
         given = [f"{name}={value}" for name, value in options.items() if value is not None]
         command = [sys.executable, "-m", "tootsie.train", "run", run_file, *given]
         raise typer.Exit(supervise(command, restarts, patience * 60, lambda line: typer.echo(line, err=True)))
+    if on_cpu():
+        keep_freed_memory()  # before JAX is imported
+
     from tootsie.train.inputs import open_inputs
     from tootsie.train.run_file import load_run_file
 
