@@ -119,7 +119,7 @@ class Gathering:
 def copy_rows(shard: ShardReader, base: int, starts: list[int], rows: list[int], into: Rows) -> list[int]:
     """Copy those rows that lie in one record batch of a shard each, and return the places of the others.
 
-    The inner loops are what reading costs beside the copying, so they do little.
+    The inner loop is what reading costs beside the copying, so it does little.
 
     Args:
       shard: where the rows begin.
@@ -149,19 +149,18 @@ def copy_rows(shard: ShardReader, base: int, starts: list[int], rows: list[int],
             continue
         mine, begins = rows[first:end], starts[first:end]
         zero = batch.at - first_token * width
-        if find(0, batch.at // BLOCK, (batch.at + batch.tokens * width + BLOCK - 1) // BLOCK) >= 0:
-            for begin in begins:
-                at = zero + begin * width
+        unsure = find(0, *batch.blocks) >= 0
+        for row, begin in zip(mine, begins, strict=True):
+            at = zero + begin * width
+            if unsure:
                 low, high = at // BLOCK, (at + size + BLOCK - 1) // BLOCK
                 if find(0, low, high) >= 0:
                     check(low, high)
-        if as_they_are:
-            for row, begin in zip(mine, begins, strict=True):
-                at, to = zero + begin * width, row * size
+            if as_they_are:
+                to = row * size
                 out[to : to + size] = view[at : at + size]
-        else:
-            for row, begin in zip(mine, begins, strict=True):
-                at = zero // width + begin
+            else:
+                at //= width
                 tokens[row] = words[at : at + length]
         into.lie(batch, first_token, mine, begins)
         if batch.has_loss_spans:

@@ -20,6 +20,7 @@ from tootsie.tokenize.identity import TokenizerIdentity
 from tootsie.tokenize.ledger import ShardEntry
 from tootsie.tokenize.origin import Origin
 from tootsie.tokenize.shard_writer import shard_schema
+from tootsie.tokenize.trailer import BLOCK
 
 __all__ = ["REMEDY", "Batch", "Checking", "Piece", "ShardReader"]
 
@@ -54,6 +55,8 @@ class Batch:
         """Where its ids begin in the file."""
         if self.at % self._ids.itemsize:
             raise file.damaged("the ids are not aligned")
+        self.blocks = self.at // BLOCK, -(-(self.at + self.tokens * self._ids.itemsize) // BLOCK)
+        """The blocks of the file in which its ids lie, ``[first, last)``."""
         places = np.arange(-(-self.tokens // MARK) + 1) * MARK
         self.marks: list[int] = np.searchsorted(self.offsets, places).tolist()
         """For every :data:`MARK`-th token, the first document that begins there or later: quicker than a search for each row."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 import array
 import struct
 import sys
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ BLOCK = 8192
 class Trailer(NamedTuple):
     """The parts of a trailer that are ours."""
 
-    checksums: Sequence[int]
+    checksums: array.array[int] | memoryview
     """uint64[blocks]."""
     at: np.ndarray
     """int64[batches]: position in the file of the batch's message."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tootsie.datasets.errors import ArtefactError
+from tootsie.tokenize import checked_file
 from tootsie.tokenize.cache import Checking, TokenCache
-from tootsie.tokenize.checked_file import GROUP
 from tootsie.tokenize.trailer import BLOCK
 
 
@@ -77,13 +77,16 @@ def test_an_earlier_format_is_named(damaged: str) -> None:
         TokenCache.open(damaged)
 
 
-def test_neighbours_are_compared_together_and_a_damaged_one_stands_in_no_ones_way(damaged: str) -> None:
+def test_neighbours_are_compared_together_and_a_damaged_one_stands_in_no_ones_way(
+    damaged: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checked_file, "GROUP", 16)
     cache = TokenCache.open(damaged)
     reader = cache.open_shard(0)
     bad = (reader.batch(0).at + 2 * 70_000) // BLOCK
-    assert bad // GROUP == 1
+    assert bad // 16 == 1
     cache.window(0, 1000)
-    assert all(reader.file.checked[:GROUP])
+    assert all(reader.file.checked[:16])
     assert cache.window(99, 1000).tokens[0] == 1  # of the same group
     assert not reader.file.checked[bad]
     with pytest.raises(ArtefactError, match="the bytes from"):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from array import array
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,9 @@ def test_blocks_are_hashed_however_the_bytes_come(head: bytes, zeros: int, cuts:
 
 def test_a_trailer_comes_back() -> None:
     body = 2 * BLOCK + 8
-    trailer = Trailer([1, 2**64 - 1, 3], np.array([8, 900]), np.array([5, 1]), np.array([70, 2**40]))
+    trailer = Trailer(
+        array("Q", [1, 2**64 - 1, 3]), np.array([8, 900]), np.array([5, 1]), np.array([70, 2**40])
+    )
     data = encode_trailer(trailer) + b"Arrow's footer"
     found = decode_trailer(memoryview(data), body)
     assert list(found.checksums) == [1, 2**64 - 1, 3]
