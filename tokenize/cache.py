@@ -48,7 +48,7 @@ __all__ = [
 
 OPEN_SHARDS = 512
 """Local shards kept open (mapped) at a time. One takes 13 KB of memory and 6 KB for each of its record batches that was used;
-a row of a shard that has to be opened again takes sixty times as long."""
+a row takes many times as long where its shard has to be opened again."""
 OPEN_REMOTE_SHARDS = 32
 """Likewise remote ones, each of which holds a file handle."""
 
