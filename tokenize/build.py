@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -116,7 +117,7 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
         shards = settings.shards
         if shards is not None and split == "validation":
             shards = math.ceil(shards * fraction)
-        runs = _runs(corpora, settings, shards, share)
+        cuts = _runs(corpora, settings, shards, share)
         key = BuildKey(
             name=name,
             split=split,
@@ -126,7 +127,7 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
             settings={
                 "validation_fraction": fraction,
                 "seed": settings.seed,
-                "shards": len(runs),
+                "shards": len(cuts),
                 "limit": settings.limit,
             },
             code_version=code_version("tokenize"),
@@ -135,7 +136,7 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
         tasks = tuple(
             ShardTask(
                 folder=folder,
-                path=shard_path(number, len(runs)),
+                path=shard_path(number, len(cuts)),
                 slices=run,
                 files=tuple(numbers[part.url] for part in run),
                 split=split,
@@ -148,7 +149,7 @@ def plan_jobs(inputs: Sequence[str], output: str, settings: BuildSettings) -> li
                 build=build,
                 engine=engine,
             )
-            for number, run in enumerate(runs)
+            for number, run in enumerate(cuts)
         )
         job = Job(folder, key, tasks, notes=(engine.note,) if engine.note else ())
         refuse_other_build(job)
@@ -182,10 +183,33 @@ def build_caches(
     def write(waiting: list[Job]) -> None:
         tasks = [task for job in waiting for task in job.tasks]
         with progress(waiting) if progress else contextlib.nullcontext():
-            beam_runner.run(functools.partial(_pipeline, tasks), options or beam_runner.pipeline_options([]))
+            chosen = options or beam_runner.pipeline_options([])
+            groups = runs(tasks, beam_runner.worker_count(chosen))
+            beam_runner.run(functools.partial(_pipeline, groups), chosen)
 
     complete(jobs, write)
     return [TokenCache.open(job.folder) for job in jobs]
+
+
+def runs(tasks: Sequence[Any], workers: int | None = None) -> list[list[Any]]:
+    """Group consecutive shards, so that each group reads its input from beginning to end.
+
+    A compressed file has to be read from its start wherever a shard begins in it. A runner with a known number of workers gives
+    each of them every so many-th group, so a group for each worker is as good as many; another gets as many as files and
+    :data:`READERS` allow.
+
+    Args:
+      tasks: the shards of one or more caches, in order.
+      workers: how many there are; ``None`` where the runner decides.
+    """
+    if workers is None:
+        return runs_of_one_file(tasks)
+    found = []
+    for _, group in itertools.groupby(tasks, lambda task: task.folder):
+        mine = list(group)
+        cuts = [len(mine) * number // workers for number in range(workers + 1)]
+        found += [mine[first:end] for first, end in itertools.pairwise(cuts) if first < end]
+    return found
 
 
 def runs_of_one_file(tasks: Sequence[ShardTask]) -> list[list[ShardTask]]:
@@ -205,12 +229,12 @@ def runs_of_one_file(tasks: Sequence[ShardTask]) -> list[list[ShardTask]]:
     return runs
 
 
-def _pipeline(tasks: list[ShardTask], pipeline: Pipeline) -> None:
+def _pipeline(groups: list[list[ShardTask]], pipeline: Pipeline) -> None:
     import apache_beam as beam
 
     (
         pipeline
-        | "Shards" >> beam.Create(runs_of_one_file(tasks), reshuffle=False)
+        | "Shards" >> beam.Create(groups, reshuffle=False)
         | "Spread over workers" >> beam.Reshuffle()
         | "Tokenize and write" >> beam.Map(build_run)
     )

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tootsie.tokenize.build import runs_of_one_file
+from tootsie.tokenize.build import runs
 from tootsie.tokenize.job import Job
 
 if TYPE_CHECKING:
@@ -35,19 +35,19 @@ def by_beam(
     def write(waiting: list[Job]) -> None:
         tasks = [task for job in waiting for task in job.tasks]
         with progress(waiting) if progress else contextlib.nullcontext():
-            beam_runner.run(
-                functools.partial(_pipeline, build, tasks), options or beam_runner.pipeline_options([])
-            )
+            chosen = options or beam_runner.pipeline_options([])
+            groups = runs(tasks, beam_runner.worker_count(chosen))
+            beam_runner.run(functools.partial(_pipeline, build, groups), chosen)
 
     return write
 
 
-def _pipeline(build: BuildRun, tasks: list[Any], pipeline: Pipeline) -> None:
+def _pipeline(build: BuildRun, groups: list[list[Any]], pipeline: Pipeline) -> None:
     import apache_beam as beam
 
     (
         pipeline
-        | "Shards" >> beam.Create(runs_of_one_file(tasks), reshuffle=False)
+        | "Shards" >> beam.Create(groups, reshuffle=False)
         | "Spread over workers" >> beam.Reshuffle()
         | "Write shards" >> beam.Map(build)
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -307,6 +308,13 @@ def test_a_large_file_is_not_read_once_for_each_shard(tmp_path: Path, make_jsonl
         readers = sum(any(part.url == path for task in run for part in task.slices) for run in runs)
         assert readers <= build.READERS + 1
     assert max(map(len, runs)) <= 6
+    for workers in (1, 2, 5):  # One group for each: no file is read more often than there are workers.
+        other = dataclasses.replace(job.tasks[0], folder="other")
+        *groups, last = build.runs([*job.tasks, other], workers)
+        assert [task for group in groups for task in group] == list(job.tasks)
+        assert len(groups) == workers
+        assert max(map(len, groups)) - min(map(len, groups)) <= 1
+        assert last == [other]
     (cache,) = build_caches(paths, str(tmp_path / "out"), BuildSettings(shards=42, name="x"))
     assert [document.document_id for document in cache.iterate()] == [
         str(n) for c in (400, 20) for n in range(c)
