@@ -137,6 +137,11 @@ def _say(value: dict[str, Any]) -> None:
     print(json.dumps(value), flush=True)
 
 
+def malloc_settings() -> dict[str, str]:
+    """Return the environment of a process whose malloc is set as all contenders' is."""
+    return {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{option}" for option in MALLOC)}
+
+
 def measure(name: str, rounds: int, peers: str) -> None:
     """Print the figures of one model."""
     model, running = MODELS[name], {}
@@ -152,9 +157,7 @@ def measure(name: str, rounds: int, peers: str) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=os.environ
-            | {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{option}" for option in MALLOC)}
-            | threads,
+            env=os.environ | malloc_settings() | threads,
         )
     sizes = {contender: _read(process)["parameters"] for contender, process in running.items()}
     if len(set(sizes.values())) != 1:

@@ -25,6 +25,6 @@ class DeviceSettings(MeshSettings):
     gradient_dtype: Literal["float32", "bfloat16"] = "float32"
     """Dtype in which the gradients of several devices are summed."""
     loss_block: TokensField | None = None
-    """Tokens whose logits exist at one time; absent = 256 on a CPU, elsewhere about 1 GiB of logits."""
+    """Tokens whose logits exist at one time; absent = 512 on a CPU, elsewhere about 1 GiB of logits."""
     ema_memory: Literal["device", "host"] = "device"
     """Where averaged weights live: ``host`` spares the devices their 4 bytes a parameter, for a transfer both ways each step."""
