@@ -62,9 +62,9 @@ class CleaningCommand:
         cleaning_run.finish_run(run, report)
         for output, manifest in zip(run.outputs, manifests, strict=bool(manifests)):
             progress.show_accounting(manifest, output.folder)
-        written = sum(manifest.documents for manifest in manifests)
+        written = f", wrote {sum(one.documents for one in manifests):,}" if manifests else ""
         print(
-            f"{self.folder}: read {run.documents:,} documents, wrote {written:,} in {seconds:.1f} s "
+            f"{self.folder}: read {run.documents:,} documents{written} in {seconds:.1f} s "
             f"({run.documents / seconds:,.0f} documents/s)"
         )
 

@@ -17,12 +17,15 @@ from tootsie.curate.corpus import Dropped, Outcome
 from tootsie.curate.corpus_build import BuildSettings, Job, Plan
 from tootsie.curate.corpus_card import write_card
 from tootsie.curate.document_inputs import InputCorpus, InputFile, Unreadable, read_numbered
-from tootsie.curate.shard_output import WORK, Receipt, finished_receipt, part_name, write_shard
+from tootsie.curate.shard_output import REJECTS, WORK, Receipt, finished_receipt, part_name, write_shard
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
 from tootsie.datasets.errors import ArtefactError, SpecError
 from tootsie.datasets.manifest import Manifest, write_manifest
 from tootsie.datasets.provenance import code_version, fingerprint
+
+EVIDENCE = "evidence"
+"""Folder of what a stage decided by."""
 
 Judge = Callable[[int, Document], Outcome]
 """Says of a numbered document what becomes of it."""
@@ -113,6 +116,13 @@ def plan_run(
     return CleaningRun(folder, tuple(outputs), report)
 
 
+def remove_temporary(run: CleaningRun) -> None:
+    """Delete what a run that was killed left of files that it was writing; to be called by the only writer of the folder."""
+    for folder in {run.folder, *(output.folder for output in run.outputs)}:
+        for place in (folder, storage.join(folder, REJECTS), storage.join(folder, EVIDENCE)):
+            storage.remove_temporary(place)
+
+
 def check_output(run: CleaningRun, *, overwrite: bool = False, documents: bool = True) -> bool:
     """Compare the output folder with the run; return whether an identical run is already finished there.
 
@@ -152,6 +162,7 @@ def check_output(run: CleaningRun, *, overwrite: bool = False, documents: bool =
             remedy="Use another output folder, the same command, or --overwrite",
         )
     storage.write_bytes(state, content)
+    remove_temporary(run)
     return False
 
 

@@ -196,7 +196,9 @@ def _kind(character: str) -> str:
             if character.isupper()
             else "letter"
         )
-    return "digit" if character.isdigit() else character
+    if character.isdigit():
+        return "digit"
+    return character if character.isprintable() else f"U+{ord(character):04X}"
 
 
 def _bucket(value: int) -> int:

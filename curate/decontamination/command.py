@@ -57,7 +57,7 @@ def decontaminate(
     beam_logging.hush_imports()
     from tootsie.curate import cleaning_command
     from tootsie.curate.decontamination import pipeline, taint
-    from tootsie.curate.decontamination.evaluation_sets import read_evaluation_sets
+    from tootsie.curate.decontamination.evaluation_sets import check_searchable, read_evaluation_sets
     from tootsie.curate.decontamination.settings import DecontaminationSettings
     from tootsie.datasets import storage
     from tootsie.datasets.contamination import REPORT_NAME
@@ -70,6 +70,7 @@ def decontaminate(
     options.share("--max-failures", max_failures)
     command = cleaning_command.parse("decontaminate", paths, name, workers)
     sets, common = read_evaluation_sets(evaluations)
+    check_searchable(sets, settings.shortest)
     known = taint.read_taint(tainted or ())
     content = {
         **settings.content(),

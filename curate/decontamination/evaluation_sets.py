@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -122,14 +122,43 @@ def _id(record: Record, spec: SetSpec, url: str) -> str:
     if spec.id is None:
         return f"{url.rsplit('/', 1)[-1]}:{record.number}"
     value = next(iter(_values(record, spec.id)), None)
-    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+    if (
+        not isinstance(value, str | int)
+        or isinstance(value, bool)
+        or value == ""
+        or not _is_unicode(str(value))
+    ):
         raise InputError(
             "an id is a string or a whole number",
             file=record.source_file,
             field=f"record {record.number}, {spec.id}",
             value=repr(value),
+            remedy="Name another field as 'id', or leave it out: then the number of the record is the id",
         )
     return str(value)
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether a text can be written: JSON may escape half of a pair of surrogates."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def check_searchable(sets: Sequence[EvaluationSet], shortest: int) -> None:
+    """Raise :class:`InputError` where nothing of a set can be looked for, so that a report would clear every corpus of it.
+
+    Args:
+      sets: that were read.
+      shortest: words of the shortest part that is looked for.
+    """
+    for one in sets:
+        longest = max(len(part.words) for part in one.parts)
+        if longest < shortest:
+            raise InputError(
+                f"no question or answer has the {shortest} words without which none is looked for: a search would find nothing",
+                field=f"sets.{one.name}",
+                value=f"{longest} words in the longest",
+                remedy="Name the fields that hold the texts, or take --shortest down",
+            )
 
 
 def _values(record: Record, key: str) -> Iterator[Any]:

@@ -26,7 +26,7 @@ from tootsie.datasets.errors import InputError
 from tootsie.datasets.manifest import Manifest, manifest_sha256
 from tootsie.datasets.provenance import code_version
 
-EVIDENCE = "evidence/leaks.jsonl.zst"
+EVIDENCE = f"{cleaning_run.EVIDENCE}/leaks.jsonl.zst"
 """Every leak, with the ids of document and item."""
 
 

@@ -18,7 +18,9 @@ from tootsie.curate.document_inputs import InputFile, Unreadable, read_numbered
 KIND = (("hash", "<u8"), ("site", "<u8"), ("count", "<u8"))
 """A line in a site, in so many documents; the line ``0`` stands for the site itself."""
 DOCUMENTS = 4096
-"""Documents whose lines are counted together."""
+"""Documents whose lines are counted together, at most."""
+LINES = 1 << 20
+"""Lines of theirs that are held, beside those of the last one."""
 
 
 def _site_hash(site: str) -> int:
@@ -40,7 +42,7 @@ def count_lines(file: InputFile) -> Iterator[Records]:
         hashes += found
         sites += [site] * len(found)
         held += 1
-        if held == DOCUMENTS:
+        if held == DOCUMENTS or len(hashes) >= LINES:
             yield _counted(hashes, sites)
             hashes, sites, held = [], [], 0
     if hashes:

@@ -25,8 +25,8 @@ WANTED = (("hash", "<u8"), ("number", "<u8"), ("compared", "?"))
 PLACE = (("position", "<u8"), ("grams", "<u8"), ("name", "<u8"), ("length", "<u8"))
 """Where the n-grams and the name of a document lie, in bytes; ``grams`` is how many there are."""
 STEP = "fingerprints"
-REMEMBERED = 64
-"""Fingerprints that a task holds."""
+REMEMBERED_BYTES = 1 << 26
+"""Bytes of the fingerprints that a task holds, beside the last one."""
 REMEMBERED_NAMES = 1 << 16
 OPEN_FILES = 128
 """Files that a task holds open."""
@@ -139,8 +139,21 @@ class ComparedDocuments:
         self._files = files
         self._indices: dict[int, tuple[NDArray[np.uint64], NDArray[Any]]] = {}
         self._streams: OrderedDict[tuple[int, str], IO[bytes]] = OrderedDict()
-        self.grams = functools.lru_cache(REMEMBERED)(self._grams)
+        self._held: OrderedDict[int, tuple[Hashes, NDArray[np.bool_]]] = OrderedDict()
+        self._held_bytes = 0
         self.name = functools.lru_cache(REMEMBERED_NAMES)(self._name)
+
+    def grams(self, number: int) -> tuple[Hashes, NDArray[np.bool_]]:
+        """Return the n-grams of a document, and which of them one that replaces it must have; the last ones are held."""
+        found = self._held.get(number)
+        if found is None:
+            found = self._held[number] = self._grams(number)
+            self._held_bytes += found[0].nbytes + found[1].nbytes
+            while self._held_bytes > REMEMBERED_BYTES and len(self._held) > 1:
+                _, gone = self._held.popitem(last=False)
+                self._held_bytes -= gone[0].nbytes + gone[1].nbytes
+        self._held.move_to_end(number)
+        return found
 
     def _grams(self, number: int) -> tuple[Hashes, NDArray[np.bool_]]:
         file, place = self._place(number)

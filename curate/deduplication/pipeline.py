@@ -31,9 +31,9 @@ from tootsie.datasets.manifest import Manifest
 
 REPORT = "deduplication.json"
 """The report, written last."""
-EVIDENCE = "evidence/pairs.jsonl.zst"
+EVIDENCE = f"{cleaning_run.EVIDENCE}/pairs.jsonl.zst"
 """Every pair that was compared, and what came of it."""
-GROUPS = "evidence/groups.jsonl.zst"
+GROUPS = f"{cleaning_run.EVIDENCE}/groups.jsonl.zst"
 """Every document that was proposed, with the group that follows from the proposals alone and its cluster."""
 BUCKET_RECORDS = 1 << 22
 """Records that meet in a bucket, about."""

@@ -36,7 +36,9 @@ the hash of the words, ``near`` a hash of another band, by which like documents 
 PAIR = (("small", "<u8"), ("large", "<u8"), ("words", "<u4"), ("characters", "<u4"))
 """A pair: the document that may go, the one that may replace it; length of the former."""
 BATCH = 256
-"""Documents whose signatures are made together."""
+"""Documents whose signatures are made together, at most."""
+BATCH_SHINGLES = 1 << 21
+"""Shingles of theirs that are held, of 8 bytes each, beside those of the last one."""
 CROWD = 24
 """Documents that agree in a band up to which all pairs are proposed."""
 _SPACES = (" ", "\n", "\t", "\r", "\u00a0")
@@ -78,6 +80,7 @@ class Signer:
         """Yield the records of the documents of a file."""
         heads: list[tuple[int, int, int, int, int]] = []
         shingles: list[Hashes] = []
+        held = 0
         for number, document in read_numbered(file):
             if isinstance(document, Unreadable):
                 continue
@@ -88,9 +91,10 @@ class Signer:
             characters = len(text) - sum(map(text.count, _SPACES))
             heads.append((high, low, number, min(len(words), 2**32 - 1), min(characters, 2**32 - 1)))
             shingles.append(np.unique(ngram_hashes(words, self.settings.shingle)))
-            if len(heads) == BATCH:
+            held += len(shingles[-1])
+            if len(heads) == BATCH or held >= BATCH_SHINGLES:
                 yield self._records(heads, shingles)
-                heads, shingles = [], []
+                heads, shingles, held = [], [], 0
         if heads:
             yield self._records(heads, shingles)
 

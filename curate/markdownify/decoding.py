@@ -1,4 +1,4 @@
-"""Bytes to text: byte order mark, declared charset, UTF-8, windows-1252, in that order.
+"""Bytes to text: byte order mark, declared charset, UTF-8, windows-1252, in that order; UTF-8 only where most of it is that.
 
 Source: WHATWG HTML §13.2.3 (the prescan) and Encoding (labels; latin-1 means windows-1252).
 """
@@ -29,6 +29,9 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _PRESCAN = 4096
+_UNICODE = ("utf-8", "utf-16", "utf-32")
+_RUNS = re.compile(rb"[\x80-\xff]+(?=[\0-\x7f])")
+"""Of bytes beyond ASCII; one at the end may be a character that was cut."""
 # Labels that mean another encoding on the web than in Python.
 _ALIASES = {
     "iso-8859-1": "cp1252", "iso8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "us-ascii": "cp1252",
@@ -72,13 +75,9 @@ def decode(source: str | bytes, charset: str | None = None) -> Decoded:
     for start, encoding in _UNMARKED:
         if source.startswith(start):
             return _decode_as(source, encoding)
-    for label in (charset, _declared(source)):
-        codec = _codec(label)
-        if codec is None:
-            continue
-        if codec == "utf-8" or codec.startswith(("utf-16", "utf-32")):
-            break  # a declaration of UTF-16 that is readable as ASCII is wrong
-        return _decode_as(source, codec)
+    labels = [codec for label in (charset, _declared(source)) if (codec := _codec(label))]
+    if labels and not labels[0].startswith(_UNICODE):  # one of UTF-16 that is readable as ASCII is wrong
+        return _decode_as(source, labels[0])
     try:
         return _clean(source.decode("utf-8"), "utf-8", 0, source)
     except UnicodeDecodeError:
@@ -86,9 +85,19 @@ def decode(source: str | bytes, charset: str | None = None) -> Decoded:
     replaced = source.decode("utf-8", "replace")
     invalid = replaced.count("\ufffd") - source.count(b"\xef\xbf\xbd")
     multibyte = len(source) - len(replaced)
-    if _codec(_declared(source)) is None and _codec(charset) is None and invalid > multibyte // 4:
+    if not labels and invalid > multibyte // 4:
         return _decode_as(source, "cp1252")
+    if labels and invalid > multibyte:  # UTF-8 is not what it is in, whatever is said
+        others = [codec for codec in labels if not codec.startswith(_UNICODE)]
+        if others or _is_western(source):
+            return _decode_as(source, (*others, "cp1252")[0])
     return _clean(replaced, "utf-8", invalid)
+
+
+def _is_western(source: bytes) -> bool:
+    """Return whether most bytes beyond ASCII stand alone or in twos, as letters with marks and quotation marks do."""
+    runs = [len(run) for run in _RUNS.findall(source)]
+    return 2 * sum(length <= 2 for length in runs) > len(runs)
 
 
 def _declared(source: bytes) -> str | None:

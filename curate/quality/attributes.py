@@ -76,13 +76,22 @@ class AttributeFile:
             )
         return dict(content["attributes"])
 
-    def score(self, row: int, identity: str, key: str, reduce: Reduction) -> float:
-        """Return a score of the document in a row; see :meth:`of`.
+    def score(self, row: int, identity: str, key: str, reduce: Reduction, characters: int) -> float:
+        """Return a score of the document in a row, whose text has so many characters; see :meth:`of`.
 
         Raises:
-          ArtefactError: it has none, or it is no finite number.
+          ArtefactError: it has none, it is no finite number, or it is that of a longer text.
         """
-        return score_of(self.of(row, identity).get(key), key, reduce, self._url, row)
+        spans = self.of(row, identity).get(key)
+        score = score_of(spans, key, reduce, self._url, row)
+        last = max(span[1] for span in spans)
+        if last > characters:
+            raise self._wrong(
+                f"a span of {key} ends behind the {characters:,} characters of the text, so it is of another one",
+                row,
+                last,
+            )
+        return score
 
     def _wrong(self, problem: str, row: int, value: Any) -> ArtefactError:
         return ArtefactError(

@@ -44,7 +44,7 @@ def write_attributes(
     from tootsie.datasets import beam_logging
 
     beam_logging.hush_imports()
-    from tootsie.curate import cleaning_command
+    from tootsie.curate import cleaning_command, cleaning_run
     from tootsie.curate.array_shuffle import run_tasks
     from tootsie.curate.quality.scorers import check_experiment, parse_scorers
     from tootsie.datasets.errors import SpecError
@@ -69,6 +69,7 @@ def write_attributes(
         if _finished(run, overwrite=overwrite):
             print(f"{command.folder}: already finished; nothing to do")
             return
+        cleaning_run.remove_temporary(run)
         tasks = list(enumerate(run.files))
         run_tasks(AttributeWriter(run.folder, experiment, chosen), tasks, command.beam_options)
         report = _report(run, chosen, max_failures)

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-import yaml
-
 from tootsie.curate.quality.threshold_values import expected
 from tootsie.datasets import storage
 from tootsie.datasets.errors import SpecError
+from tootsie.datasets.yaml_source import read_yaml
 
 DATATROVE = {
     "c4_badwords": "C4BadWordsFilter",
@@ -115,10 +114,7 @@ def parse_filters(text: str) -> tuple[Filter, ...]:
     """
     if not text.endswith((".yaml", ".yml")):
         return tuple(_filter(name.strip(), {}, "--filters") for name in text.split(","))
-    try:
-        content = yaml.safe_load(storage.read_bytes(text))
-    except yaml.YAMLError as error:
-        raise SpecError("not YAML", file=text, value=str(error)[:200]) from None
+    content = read_yaml(text).content
     entries = content.get("filters") if isinstance(content, dict) and set(content) == {"filters"} else None
     if not isinstance(entries, list) or not entries:
         raise SpecError(

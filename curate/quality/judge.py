@@ -92,7 +92,7 @@ class FilterJudge:
         for place, settings in enumerate(self._filters):
             try:
                 if isinstance(settings, AttributeFilter):
-                    rule = self._bound(place, settings, number, document.id)
+                    rule = self._bound(place, settings, number, document)
                 else:
                     rule = verdict(self._made[place], element)
             except UserError:
@@ -108,7 +108,7 @@ class FilterJudge:
         kept = document.model_copy(update={"text": element.text}) if changed else document
         return Kept(kept, counters, len(document.text.encode("utf-8", "replace")))
 
-    def _bound(self, place: int, settings: AttributeFilter, number: int, identity: str) -> str | None:
+    def _bound(self, place: int, settings: AttributeFilter, number: int, document: Document) -> str | None:
         index = bisect_right([file.first for file in self._files], number) - 1
         file = self._files[index]
         row = number - file.first
@@ -116,7 +116,7 @@ class FilterJudge:
         if held is None or held[0] != index:
             held = (index, AttributeFile(storage.join(settings.folder, file.name)))
             self._open[place] = held
-        score = held[1].score(row, identity, settings.key, settings.reduce)
+        score = held[1].score(row, document.id, settings.key, settings.reduce, len(document.text))
         if settings.minimum is not None and score < settings.minimum:
             return "below minimum"
         if settings.maximum is not None and score > settings.maximum:

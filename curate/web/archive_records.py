@@ -6,6 +6,7 @@ thousands of files some are cut off. Source of ARC: https://archive.org/web/rese
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from collections.abc import Iterator
@@ -59,6 +60,8 @@ class Payload:
     """Without transfer and content coding; ``None`` where it is over the limit."""
     problem: str = ""
     """Why it cannot be read."""
+    cut: bool = False
+    """Whether its transfer or content coding ends before its end."""
 
 
 def read_archive(url: str, limit: int) -> Iterator[ArchiveRecord]:
@@ -175,7 +178,12 @@ def _block(stream: IO[bytes], size: int, limit: int) -> bytes | None:
     return b"".join(parts) if size <= limit else None
 
 
-_CODINGS = {"", "identity", "gzip", "x-gzip", "deflate"}
+_CODINGS = {"gzip", "x-gzip", "deflate"}
+_PACKED = re.compile(rb"\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]|\x28\xb5\x2f\xfd")
+"""How gzip, zlib and Zstandard begin."""
+_NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""What text begins with that has such bytes (the marks of UTF-32 begin or end with these)."""
 
 
 def payload_of(record: ArchiveRecord, limit: int) -> Payload:
@@ -188,13 +196,20 @@ def payload_of(record: ArchiveRecord, limit: int) -> Payload:
     words = first.split(maxsplit=2)
     status = int(words[1]) if len(words) > 1 and words[1].isdigit() and len(words[1]) == 3 else None
     http = warc.parse_headers(rest)
-    content = warc.decode_payload(body, http, limit)
-    codings = {one.strip() for one in http.get("content-encoding", "").lower().split(",")}
+    content, cut = warc.decode_body(body, http, limit)
+    codings = {one.strip() for one in http.get("content-encoding", "").lower().split(",")} - {"", "identity"}
     problem = ""
     # Crawlers store bodies decoded under a header that still tells how they came.
-    if codings - _CODINGS and content is not None and b"\0" in content[:1024]:
-        problem = f"content coding {', '.join(sorted(codings - _CODINGS))}"
-    return Payload(status, http, content, problem)
+    if codings and content is not None and _is_coded(content, known=codings <= _CODINGS):
+        problem = f"content coding {', '.join(sorted(codings))}"
+    return Payload(status, http, content, problem, cut)
+
+
+def _is_coded(content: bytes, *, known: bool) -> bool:
+    """Return whether a body is still as it was sent: damaged, or in a coding that is not among those that are ``known`` here."""
+    if _PACKED.match(content):
+        return True
+    return not known and not content.startswith(_WIDE) and _NO_TEXT.search(content[:4096]) is not None
 
 
 def header_metadata(headers: dict[str, str]) -> dict[str, Any]:

@@ -108,9 +108,11 @@ class Web(FilteredCorpus):
         robots = robots_directives([payload.http.get("x-robots-tag", "")])
         if robots:
             metadata["robots"] = robots
-        identity = record.headers.get("warc-record-id", "").strip("<>") or "@".join(
-            str(metadata[name]) for name in ("url", "crawled") if name in metadata
-        )
+        if payload.cut:
+            metadata.setdefault("truncated", "coding")
+        identity = record.headers.get("warc-record-id", "").strip("<>")
+        if not identity and "url" in metadata:
+            identity = "@".join(str(metadata[name]) for name in ("url", "crawled") if name in metadata)
         text = record.kind == "conversion"
         if not text and not _is_html(content_type, payload.content):
             return dropped("not HTML", content_type, payload.content)

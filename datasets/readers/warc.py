@@ -155,35 +155,56 @@ def split_http(block: bytes) -> tuple[bytes, bytes]:
 
 def decode_payload(block: bytes, http: Headers, limit: int) -> bytes | None:
     """Return the payload without transfer and content encodings; as it stands where they are not what the header says."""
+    return decode_body(block, http, limit)[0]
+
+
+def decode_body(block: bytes, http: Headers, limit: int) -> tuple[bytes | None, bool]:
+    """Return the payload as :func:`decode_payload` does, and whether one of its encodings ends before its end."""
+    cut = False
     if "chunked" in http.get("transfer-encoding", "").lower():
-        block = _dechunked(block)
+        block, cut = _dechunked(block)
     for encoding in reversed([one.strip() for one in http.get("content-encoding", "").lower().split(",")]):
         windows = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}.get(encoding, ())
         for bits in windows:
-            inflate = zlib.decompressobj(bits)
             try:
-                unpacked = inflate.decompress(block, limit + 1)
+                unpacked, whole = _inflated(block, bits, limit)
             except zlib.error:
                 continue
             if len(unpacked) > limit:
-                return None
-            block = unpacked
+                return None, cut
+            block, cut = unpacked, cut or not whole
             break
-    return block
+    return block, cut
 
 
-def _dechunked(block: bytes) -> bytes:
-    """Return the chunks of a body joined, or the body itself where it has none (crawlers store both)."""
+def _inflated(block: bytes, bits: int, limit: int) -> tuple[bytes, bool]:
+    """Return what a body unpacks to, some bytes over the limit where it is more, and whether it is whole.
+
+    A body may have several members of gzip, one after another.
+    """
+    pieces: list[bytes] = []
+    left = limit + 1
+    while True:
+        inflate = zlib.decompressobj(bits)
+        pieces.append(inflate.decompress(block, left))
+        left -= len(pieces[-1])
+        block = inflate.unused_data
+        if left <= 0 or not inflate.eof or not block.startswith(b"\x1f\x8b\x08"):
+            return b"".join(pieces), inflate.eof
+
+
+def _dechunked(block: bytes) -> tuple[bytes, bool]:
+    """Return the chunks of a body joined, or the body itself where it has none (crawlers store both); whether it is cut off."""
     pieces: list[bytes] = []
     at = 0
     while True:
         end = block.find(b"\r\n", at, at + 1024)
         size = block[at:end].split(b";")[0].strip() if end >= 0 else b""
         if not re.fullmatch(rb"[0-9A-Fa-f]{1,15}", size):
-            return b"".join(pieces) if pieces and at >= len(block) else block
+            return (b"".join(pieces), True) if pieces and at >= len(block) else (block, False)
         length = int(size, 16)
         if length == 0:
-            return b"".join(pieces)
+            return b"".join(pieces), False
         pieces.append(block[end + 2 : end + 2 + length])
         at = end + 2 + length + 2
 

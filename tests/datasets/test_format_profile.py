@@ -119,6 +119,10 @@ def test_lengths_and_languages() -> None:
     assert found["median of words"].second > 2 * found["median of words"].first
 
 
+def test_characters_that_cannot_be_shown_are_named() -> None:
+    assert profile_of("a\u200b", "\ud800")["last_characters"] == {"U+200B": 0.5, "U+D800": 0.5}
+
+
 def test_no_profile() -> None:
     with pytest.raises(SpecError, match="no profile"):
         differences(profile_of("a"), profile_of())

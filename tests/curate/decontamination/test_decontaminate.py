@@ -144,6 +144,22 @@ def test_taint_follows_what_is_made_from_a_contaminated_document(curate, planted
     assert "do not say what they were made from" in silent.stderr
 
 
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ({"id": 1, "question": "2 plus 2?", "answer": "4"}, "without which none is looked for"),
+        ({"id": "\ud800", "question": "What? " * 9, "answer": "4"}, "an id is a string"),
+    ],
+)
+def test_a_set_that_cannot_be_searched_for_is_an_error(curate, write, item, message) -> None:
+    write("items.jsonl", [item])
+    result = curate(
+        "decontaminate", write("t.jsonl", [record("a", "Clean.")]), f"--evaluations={write('e.yaml', SPEC)}"
+    )
+    assert result.code == 2
+    assert message in result.stderr
+
+
 def test_a_missing_field_is_an_error(curate, planted, write) -> None:
     write("items.jsonl", [{"id": 1, "question": "What?"}])
     result = curate(
@@ -192,6 +208,9 @@ def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(
     ):
         stopped = stopped_after(module, name, *command, out="stopped")
         assert not (stopped.folder / "decontamination.json").exists()
+    for place in ("part-00000-of-00003.jsonl.zst", "rejects/x", "evidence/x"):  # as a killed run leaves them
+        (stopped.folder / f"{place}.tmp-0").parent.mkdir(exist_ok=True)
+        (stopped.folder / f"{place}.tmp-0").touch()
     again = curate(*command, out="stopped")
     assert again.code == 0
     assert again.bytes == whole.bytes

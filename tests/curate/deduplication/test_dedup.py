@@ -6,8 +6,12 @@ import json
 import random
 import re
 
+import numpy as np
+
 from tootsie.curate import cleaning_run
-from tootsie.curate.deduplication import pipeline
+from tootsie.curate.deduplication import boilerplate, compared_documents, pipeline, proposal
+from tootsie.curate.deduplication.settings import DeduplicationSettings
+from tootsie.curate.document_inputs import find_corpora
 
 from .conftest import documents_of, rows_of
 
@@ -234,6 +238,9 @@ def test_stopped_at_any_step_it_goes_on_to_the_same_bytes(curate, stopped_after,
     ):
         stopped = stopped_after(module, name, "dedup", folder / "*.jsonl", out="stopped")
         assert not (stopped.folder / "deduplication.json").exists()
+    for place in ("part-00000-of-00003.jsonl.zst", "rejects/x", "evidence/x"):  # as a killed run leaves them
+        (stopped.folder / f"{place}.tmp-0").parent.mkdir(exist_ok=True)
+        (stopped.folder / f"{place}.tmp-0").touch()
     again = curate("dedup", folder / "*.jsonl", out="stopped")
     assert again.code == 0
     assert again.bytes == whole.bytes
@@ -249,3 +256,33 @@ def test_an_unfinished_run_with_other_settings_is_refused(curate, write) -> None
     finished = curate("dedup", folder / "*.jsonl", "--ngram=3", "--max-removed=1")
     assert finished.code == 2
     assert "--ngram" in finished.stderr
+
+
+def test_large_documents_are_held_a_few_at_a_time(write, monkeypatch) -> None:
+    folder = write("in", [record(str(number), f"{article(number)}\n" * 2) for number in range(9)], files=1)
+    (file,) = find_corpora([str(folder / "0.jsonl")])[0].files
+    signer = proposal.Signer(DeduplicationSettings(), proposal.BoilerplateFile(None))
+    (whole,) = signer(file)
+    lines = boilerplate.CountedLines(1)
+    (counted,) = boilerplate.count_lines(file)
+    monkeypatch.setattr(proposal, "BATCH_SHINGLES", 300)
+    monkeypatch.setattr(boilerplate, "LINES", 3)
+    batches, counts = list(signer(file)), list(boilerplate.count_lines(file))
+    assert len(batches) > 3
+    assert sorted(map(bytes, np.concatenate(batches))) == sorted(map(bytes, whole))
+    assert len(counts) > 3
+    assert all((found == lines(counted)[name]).all() for name, found in lines(np.concatenate(counts)).items())
+
+
+def test_n_grams_that_are_held_have_so_many_bytes(monkeypatch) -> None:
+    read: list[int] = []
+
+    def grams(self, number: int):
+        read.append(number)
+        return np.full(4, number, np.uint64), np.ones(4, bool)
+
+    monkeypatch.setattr(compared_documents, "REMEMBERED_BYTES", 80)
+    monkeypatch.setattr(compared_documents.ComparedDocuments, "_grams", grams)
+    documents = compared_documents.ComparedDocuments("", compared_documents.Files((0,), ("s",)))
+    assert [int(documents.grams(number)[0][0]) for number in (1, 2, 1, 3, 1, 2)] == [1, 2, 1, 3, 1, 2]
+    assert read == [1, 2, 3, 2]

@@ -39,6 +39,20 @@ def test_a_label_that_cannot_be_true_is_ignored(label: str) -> None:
     assert convert(f"<meta charset={label}>{TEXT}".encode()).markdown == "é ü 中 𝒳\n"
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("Müller größer “x”".encode("cp1252"), "Müller größer “x”"),
+        (b"<meta charset=koi8-r>" + "Привет".encode("koi8-r"), "<meta charset=koi8-r>Привет"),
+        ("Привет".encode("koi8-r") + b".", "\ufffd" * 6 + "."),  # in what it is nobody says
+        ("é ü 中 ".encode() + b"\xe9.", "é ü 中 \ufffd."),
+        ("abc é".encode()[:-1], "abc \ufffd"),  # cut off amid a character
+    ],
+)
+def test_utf_8_that_is_not_is_repaired(page: bytes, text: str) -> None:
+    assert decode(page, "utf-8").text == text
+
+
 def test_any_bytes_are_read() -> None:
     chance = random.Random(1)
     marks = [b"", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"+/v8"]

@@ -384,7 +384,7 @@ def test_a_filter_that_fails_is_a_counted_drop(curate, corpus) -> None:
 
 @pytest.mark.parametrize(
     ("filters", "field"),
-    [("gopher", "--filters"), ("filters: [gopher_quality: {min_words: 3}]", "min_words"), ("filters: [attribute: {key: a, folder: b}]", "min"), ("filters: [attribute: {key: a, folder: b, min: .nan}]", "min"), ("filters: 3", ""), ("filters: [attribute: {key: a, folder: b, min: 1, reduce: best}]", "reduce"), ("{", "")],
+    [("gopher", "--filters"), ("filters: [gopher_quality: {min_words: 3}]", "min_words"), ("filters: [url: {use_integrated_lists: true, use_integrated_lists: false}]", "use_integrated_lists"), ("filters: [attribute: {key: a, folder: b}]", "min"), ("filters: [attribute: {key: a, folder: b, min: .nan}]", "min"), ("filters: 3", ""), ("filters: [attribute: {key: a, folder: b, min: 1, reduce: best}]", "reduce"), ("{", "")],
 )  # fmt: skip
 def test_mistakes_are_named(filters: str, field: str, tmp_path: Path) -> None:
     if ":" in filters or filters == "{":
@@ -420,6 +420,10 @@ def test_thresholds_of_every_kind(tmp_path: Path) -> None:
     assert [one.name for one in parse_filters(str(tmp_path / "f.yaml"))] == names
 
 
+TEXTS = [letter * 30 for letter in "abc"]
+"""Texts that have scores."""
+
+
 def scored(tmp_path: Path, lines: list[bytes], minimum: float = 0.5, reduce: str = "whole") -> str:
     folder = tmp_path / "attributes"
     folder.mkdir(exist_ok=True)
@@ -436,18 +440,18 @@ def line(number: int, *scores: float) -> bytes:
 
 def test_scores_of_attribute_files(curate, corpus, tmp_path: Path) -> None:
     filters = scored(tmp_path, [line(0, 0.9), line(1, 0.1), line(2, 0.5)])
-    result = curate("filter", corpus(["a", "b", "c"]), filters)
+    result = curate("filter", corpus(TEXTS), filters)
     assert result.code == 0, result.stderr
     assert sorted(result.documents) == ["d0", "d2"]
     assert result.dropped == {"q__m__score: below minimum": 1}
-    changed = curate("filter", corpus(["a", "b", "c"]), scored(tmp_path, [line(n, 0.9) for n in range(3)]))
+    changed = curate("filter", corpus(TEXTS), scored(tmp_path, [line(n, 0.9) for n in range(3)]))
     assert changed.code == 2  # other attributes are another run
 
 
 @pytest.mark.parametrize(("reduce", "kept"), [("min", False), ("max", True), ("mean", True)])
 def test_scores_of_several_spans(curate, corpus, tmp_path: Path, reduce: str, kept: bool) -> None:
     result = curate(
-        "filter", corpus(["a", "b"]), scored(tmp_path, [line(0, 0.2, 0.9), line(1, 1.0)], reduce=reduce)
+        "filter", corpus(TEXTS[:2]), scored(tmp_path, [line(0, 0.2, 0.9), line(1, 1.0)], reduce=reduce)
     )
     assert ("d0" in result.documents) is kept
 
@@ -463,13 +467,14 @@ def test_scores_of_several_spans(curate, corpus, tmp_path: Path, reduce: str, ke
         [line(0, 0.9), line(1, 0.9, 0.9)],
         [line(0, 0.9), b"{}\n"],
         [line(0, 0.9), b"no json\n"],
+        [line(0, 0.9), attribute_line("d1", {"q__m__score": [(0, 31, 0.9)]})],
     ],
-    ids=["row", "other", "empty", "key", "nan", "several", "form", "json"],
+    ids=["row", "other", "empty", "key", "nan", "several", "form", "json", "longer"],
 )
 def test_a_missing_attribute_is_an_error_and_never_keeps(
     curate, corpus, tmp_path: Path, lines: list[bytes]
 ) -> None:
-    result = curate("filter", corpus(["a", "b"]), scored(tmp_path, lines))
+    result = curate("filter", corpus(TEXTS[:2]), scored(tmp_path, lines))
     assert result.code == 2
     assert "row 1" in result.stderr
     assert not (result.folder / "_manifest.json").exists()

@@ -48,6 +48,42 @@ def test_pages_become_documents_and_all_else_is_counted(curate, tmp_path: Path) 
     }
 
 
+def test_codings_of_pages(curate, tmp_path: Path) -> None:
+    page = html(1)
+    chunk = b"%x\r\n" % len(page) + page + b"\r\n"
+    coded, chunked = "Content-Encoding: gzip\r\n", "Transfer-Encoding: chunked\r\n"
+    damaged = gzip.compress(page)[:10] + b"\xff" * 200
+    records = [
+        response(1, gzip.compress(page[:400]) + gzip.compress(page[400:]), more=coded),
+        response(2, page, more=coded),  # stored decoded
+        response(3, chunk, more=chunked),  # its last chunk is missing
+        response(4, damaged, more=coded),
+        response(5, bytes(range(1, 250)) * 2, more="Content-Encoding: br\r\n"),
+    ]
+    (tmp_path / "a.warc").write_bytes(b"".join(records))
+    result = curate("web", tmp_path / "a.warc")
+    assert result.dropped == {"content coding": 2}, result.stderr
+    texts = {document.text for document in result.documents.values()}
+    assert len(result.documents) == 3
+    assert len(texts) == 1
+    truncated = {name[-1]: one.metadata.get("truncated") for name, one in result.documents.items()}
+    assert truncated == {"1": None, "2": None, "3": "coding"}
+
+
+def test_a_date_is_no_identity(curate, tmp_path: Path) -> None:
+    nameless = [
+        b"\r\n".join(
+            line
+            for line in response(9 * number, html(number)).split(b"\r\n")
+            if not line.startswith((b"WARC-Target-URI", b"WARC-Record-ID"))
+        )
+        for number in (0, 1)
+    ]
+    (tmp_path / "a.warc").write_bytes(b"".join([*nameless, response(2, html(2))]))
+    result = curate("web", tmp_path / "a.warc")
+    assert result.dropped == {"no identity": 2}, result.stderr
+
+
 def test_what_a_page_says_of_itself_is_kept(curate, tmp_path: Path) -> None:
     head = (
         "<meta name=robots content='noindex, NoAI'><meta name='googlebot' content='nosnippet'>"
