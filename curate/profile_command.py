@@ -26,6 +26,12 @@ def profile(
     ],
     compare: Annotated[str | None, typer.Option(help="Another one to compare with.", metavar="OTHER")] = None,
     text_key: Annotated[str, typer.Option(help="Key or dotted path of the text.")] = "text",
+    compare_text_key: Annotated[
+        str | None,
+        typer.Option(
+            help="That of the other one, such as the question of an evaluation set.", show_default="the same"
+        ),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(help="Documents that are read of each, the first ones.", min=1)
     ] = None,
@@ -53,6 +59,10 @@ def profile(
             raise SpecError(
                 "needs another corpus to compare with", field="--fail-on", remedy="Add --compare OTHER"
             )
+    if compare_text_key is not None and compare is None:
+        raise SpecError(
+            "needs another corpus to compare with", field="--compare-text-key", remedy="Add --compare OTHER"
+        )
     if languages:
         identifier_version("--languages")
     first = _profile(corpus, text_key, limit, languages=languages)
@@ -61,7 +71,7 @@ def profile(
         _show([(corpus, first)])
         found: list[Difference] = []
     else:
-        second = _profile(compare, text_key, limit, languages=languages)
+        second = _profile(compare, compare_text_key or text_key, limit, languages=languages)
         found = differences(first, second)
         content |= {
             "other": compare,

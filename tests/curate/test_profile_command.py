@@ -54,11 +54,20 @@ def test_a_corpus_folder_and_other_formats(tmp_path: Path, capsys, curate) -> No
     code, out, _ = run(capsys, tmp_path / "b.json", "--text-key=body.text", "--no-languages")
     assert code == 0
     assert "documents\t1" in out
+    other = write(tmp_path / "c.jsonl", [PROSE])
+    keys = ("--text-key=body.text", "--compare-text-key=text", "--no-languages")
+    assert "are written alike" in run(capsys, tmp_path / "b.json", f"--compare={other}", *keys)[1]
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--fail-on=0.5"], ["--fail-on=2", "--compare=x"], ["--text-key=none"], ["--compare=/nowhere"]],
+    [
+        ["--fail-on=0.5"],
+        ["--fail-on=2", "--compare=x"],
+        ["--text-key=none"],
+        ["--compare-text-key=text"],
+        ["--compare=/nowhere"],
+    ],
 )
 def test_mistakes(tmp_path: Path, capsys, arguments: list[str]) -> None:
     code, _, err = run(capsys, write(tmp_path / "a.jsonl", [PROSE]), *arguments)
