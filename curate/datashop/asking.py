@@ -11,13 +11,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tootsie.curate.array_shuffle import run_tasks
 from tootsie.curate.datashop.client import CUT_OFF, WRONG_FORM, Answered, Client, Dialogue, Result, ask_all
 from tootsie.curate.datashop.endpoint import Question
 from tootsie.curate.datashop.response_cache import ResponseCache
-from tootsie.curate.datashop.spec import ModelSpec
+from tootsie.curate.datashop.spec import Endpoint, ModelSpec
 from tootsie.datasets import beam_runner, storage
 from tootsie.datasets.accounting import Accounting
 from tootsie.datasets.document import Document
@@ -32,6 +32,7 @@ RESPONSES = "responses"
 TOLERATED = 1
 """Rows that do not fail a stage, whatever the budget."""
 
+EndpointT = TypeVar("EndpointT", bound=Endpoint)
 Ask = Callable[[Document], Question | Dialogue]
 """Makes a row's question; travels to the workers."""
 
@@ -118,7 +119,7 @@ def ended(row: Document, result: Result) -> Document:
     return row.model_copy(update={"metadata": {**row.metadata, RESULT: found}})
 
 
-def for_each_worker(model: ModelSpec, workers: int) -> ModelSpec:
+def for_each_worker(model: EndpointT, workers: int) -> EndpointT:
     """Return the settings of one of several workers, which together keep to the limits of all."""
 
     def part(limit: float | None) -> float | None:

@@ -64,6 +64,11 @@ def _parts(run: Run) -> Iterator[str]:
         f"{scorer['calibration_error']}, on {scorer['documents']:,} held-out documents graded by the same model; "
         f"[report]({Stage.TRAIN.value}/report.md)."
     )
+    if encoder := books[Stage.TRAIN].get("encoder"):
+        yield (
+            f"Its features are vectors of the encoder {_cell(encoder['name'])} (revision "
+            f"{_cell(encoder['revision'] or 'not stated')}, {encoder['dimension']:,} numbers)."
+        )
     for heading, key in (("Licences", "licences"), ("Sites", "sites"), ("Languages", "languages")):
         if counts := manifest.statistics.get(key):
             yield f"## {heading}"
@@ -125,6 +130,10 @@ def _rows(books: dict[Stage, dict[str, Any]]) -> Iterator[tuple[object, ...]]:
     for grade, count in books[Stage.ANNOTATE]["grades"].items():
         yield "annotate", f"grade {grade}", f"{count:,}"
     yield "score", "documents", f"{books[Stage.SCORE]['documents']:,}"
+    for reason, count in books[Stage.SCORE].get("failed", {}).items():
+        yield "score", f"documents failed: {reason}", f"{count:,}"
+    if "documents in part" in books[Stage.SCORE]:
+        yield "score", "documents embedded in part", f"{books[Stage.SCORE]['documents in part']:,}"
     yield "filter", "documents kept", f"{books[Stage.FILTER]['kept']:,}"
     for name, count in books[Stage.REPHRASE]["counts"].items():
         yield "rephrase", name, f"{count:,}"

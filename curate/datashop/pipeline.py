@@ -13,7 +13,7 @@ from tootsie.curate.datashop.checking import check, decontaminate
 from tootsie.curate.datashop.dataset_card import write_card
 from tootsie.curate.datashop.description import describe
 from tootsie.curate.datashop.rephrasing import rephrase
-from tootsie.curate.datashop.run import ASKING, Run, Stage
+from tootsie.curate.datashop.run import ASKING, ENCODING, Run, Stage
 from tootsie.curate.datashop.scoring import keep_best, score
 from tootsie.curate.datashop.spec import DatashopSpec
 from tootsie.curate.datashop.training import train_scorer
@@ -38,7 +38,16 @@ def make_run(spec: DatashopSpec, folder: str, options: Any, *, first_wait: float
     if spec.evaluations is not None:
         read_evaluation_sets(spec.evaluations)  # what is wrong there is better told before the model is asked
     corpora = find_corpora(spec.inputs)
-    return Run(spec, folder, corpora, options, embedded_server.identified(spec.model), first_wait)
+    encoder = spec.scorer.encoder
+    return Run(
+        spec,
+        folder,
+        corpora,
+        options,
+        embedded_server.identified(spec.model),
+        first_wait,
+        None if encoder is None else embedded_server.identified(encoder),
+    )
 
 
 def do(
@@ -71,6 +80,10 @@ def do(
                         run, model=stack.enter_context(embedded_server.serving(run.model))
                     )
                     served = True
+                if stage in ENCODING and run.encoder is not None:
+                    run = dataclasses.replace(
+                        run, encoder=stack.enter_context(embedded_server.serving(run.encoder))
+                    )
                 if again:
                     run.clear(stage)
                 run.begin(stage)

@@ -14,7 +14,8 @@ from typing import Any
 
 from tootsie.curate import corpus_build
 from tootsie.curate.corpus_card import card_is_ours
-from tootsie.curate.datashop.spec import DatashopSpec, ModelSpec, Protocol
+from tootsie.curate.datashop.embeddings import Encoder
+from tootsie.curate.datashop.spec import DatashopSpec, EncoderSpec, ModelSpec, Protocol
 from tootsie.curate.decontamination.evaluation_sets import read_evaluation_sets
 from tootsie.curate.document_inputs import InputCorpus
 from tootsie.datasets import storage
@@ -61,6 +62,8 @@ PARTS: dict[Stage, tuple[str, ...]] = {
 """Keys of the spec that a stage depends on."""
 ASKING = frozenset((Stage.DESCRIBE, Stage.ANNOTATE, Stage.REPHRASE))
 """Stages that ask the model."""
+ENCODING = frozenset((Stage.TRAIN, Stage.SCORE))
+"""Stages that ask the scorer's encoder, where it has one."""
 _ANSWERING = ("name", "revision", "temperature", "top_p", "seed", "reasks")
 """Keys of the model that its answers depend on."""
 
@@ -78,6 +81,8 @@ class Run:
     """With the URL of a server, once one is up."""
     first_wait: float = 0.5
     """Seconds before a request is tried again."""
+    encoder: EncoderSpec | None = None
+    """Of the scorer, likewise with a URL once one is up."""
 
     def path(self, *parts: str) -> str:
         """Return a place in the folder of the run."""
@@ -117,6 +122,11 @@ class Run:
             "spec": self.spec.content(*PARTS[stage]),
             "code": code_version("curate"),
         }
+        if stage is Stage.TRAIN and self.encoder is not None:  # where it is served changes nothing
+            content["spec"]["scorer"]["encoder"] = Encoder.of(self.encoder).as_specified()
+            content["max_failures"] = self.spec.max_failures
+        if stage is Stage.SCORE and self.encoder is not None:
+            content["max_failures"] = self.spec.max_failures
         if stage in ASKING:
             model = self.model.model_dump(mode="json")
             content["model"] = {name: model[name] for name in _ANSWERING}

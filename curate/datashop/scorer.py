@@ -179,9 +179,27 @@ def train(
       seed: of the folds.
 
     Returns:
-      The scorer, and what was chosen: ``strength`` and the AUC over the folds of each.
+      The scorer, and what was chosen: see :func:`fit`.
     """
-    matrix = design(contents, bits)
+    weights, intercept, chosen = fit(design(contents, bits), truth, clusters, balanced=balanced, seed=seed)
+    return ScorerModel(weights.astype(np.float32), intercept, bits), chosen
+
+
+def fit(
+    matrix: csr_array, truth: Array, clusters: NDArray[np.int64], *, balanced: bool, seed: int
+) -> tuple[Array, float, dict[str, Any]]:
+    """Return weights float64[features] and intercept of a calibrated regression, and what was chosen for it.
+
+    Args:
+      matrix: [n, features], rows of length 1, about.
+      truth: see :func:`train`, as the others.
+      clusters: …
+      balanced: …
+      seed: …
+
+    Returns:
+      Weights, intercept, and ``strength`` with the AUC over the folds of each that was tried.
+    """
     truth = np.asarray(truth, np.float64)
     fold_of = folds(clusters, FOLDS, seed)
     tried: dict[float, float] = {}
@@ -202,8 +220,8 @@ def train(
     assert best is not None
     weights, intercept = fit_weights(matrix, truth, class_weights(truth, balanced), best[1])
     slope, shift = calibrate(best[2], truth)
-    model = ScorerModel((slope * weights).astype(np.float32), slope * intercept + shift, bits)
-    return model, {
+    chosen = {
         "strength": best[1],
         "auc_over_folds": {str(key): round(value, 4) for key, value in tried.items()},
     }
+    return slope * weights, slope * intercept + shift, chosen

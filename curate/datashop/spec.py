@@ -129,8 +129,8 @@ class Subject(_Part):
         return self
 
 
-class ModelSpec(_Part):
-    """The endpoint and how it is asked."""
+class Endpoint(_Part):
+    """A server and how much is asked of it."""
 
     url: Text | None = None
     """Base URL of an OpenAI-compatible API, up to and with ``/v1``; absent: the embedded model is served for the run."""
@@ -154,13 +154,6 @@ class ModelSpec(_Part):
     """Seconds from asking to the last byte of an answer."""
     attempts: int = Field(default=6, ge=1, le=100)
     """Tries of a request that the server or the network fails."""
-    reasks: int = Field(default=2, ge=0, le=10)
-    """Further seeds for a request whose answer has the wrong form."""
-    temperature: float = Field(default=0.2, ge=0, le=2)
-    top_p: float = Field(default=1.0, gt=0, le=1)
-    seed: int = Field(default=0, ge=0, le=2**31 - 1)
-    """Of the sampling, where the server heeds one."""
-    structured: Structured = Structured.LENGTHS
 
     @field_validator("url")
     @classmethod
@@ -169,9 +162,39 @@ class ModelSpec(_Part):
         unusable = parts.query or parts.fragment or "@" in parts.netloc or parts.port == 0
         if parts.scheme not in ("http", "https") or not parts.hostname or unusable:
             raise ValueError("the base URL of an API is needed, such as http://localhost:8000/v1")
-        if parts.path.rstrip("/").endswith("/completions"):
-            raise ValueError("the base URL ends before /chat/completions, such as http://localhost:8000/v1")
+        for end in ("/chat/completions", "/completions", "/embeddings"):
+            if parts.path.rstrip("/").endswith(end):
+                raise ValueError(f"the base URL ends before {end}, such as http://localhost:8000/v1")
         return url
+
+
+class ModelSpec(Endpoint):
+    """The endpoint that grades and rephrases, and how it is asked."""
+
+    reasks: int = Field(default=2, ge=0, le=10)
+    """Further seeds for a request whose answer has the wrong form."""
+    temperature: float = Field(default=0.2, ge=0, le=2)
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    seed: int = Field(default=0, ge=0, le=2**31 - 1)
+    """Of the sampling, where the server heeds one."""
+    structured: Structured = Structured.LENGTHS
+
+
+class EncoderSpec(Endpoint):
+    """A transformer encoder behind ``/v1/embeddings``, whose vectors the scorer is trained on in the place of hashed words.
+
+    Without a ``url`` the embedded model is served with the mean of its last layer as the vector of a text.
+    """
+
+    inputs: int = Field(default=16, ge=1, le=256)
+    """Pieces of text in a request."""
+    prefix: str = ""
+    """Put before each piece, where the encoder was trained with one, such as ``"passage: "``."""
+    piece_characters: int = Field(default=1500, ge=100)
+    """Longest piece of text that is embedded at once. It should fit into the encoder's window: a piece that the server refuses as
+    too long is halved, but some servers cut it without a word."""
+    pieces: int = Field(default=4, ge=1)
+    """Pieces of a document that are embedded, the first ones; its vector is their mean by length. Longer ones are counted."""
 
 
 class Annotation(_Part):
@@ -201,6 +224,8 @@ class Scorer(_Part):
     """Whether both classes weigh the same in training; the probabilities are calibrated to the sample either way."""
     bits: int = Field(default=18, ge=8, le=22)
     """Features: 2**bits hashed words and pairs of words."""
+    encoder: EncoderSpec | None = None
+    """Whose vectors are the features instead; absent: hashed words, which need no model."""
 
 
 class Filter(_Part):
@@ -339,13 +364,16 @@ def read_spec(path: str) -> DatashopSpec:
     """
     spec = validate(DatashopSpec, read_yaml(path), what="a datashop spec", see=SEE)
     folder = path.rsplit("/", 1)[0] if "/" in path else ""
-    model = spec.model
+    model, encoder = spec.model, spec.scorer.encoder
     if model.file is not None:
         model = model.model_copy(update={"file": storage.resolve(folder, model.file)})
+    if encoder is not None and encoder.file is not None:
+        encoder = encoder.model_copy(update={"file": storage.resolve(folder, encoder.file)})
     return spec.model_copy(
         update={
             "inputs": [storage.resolve(folder, one) for one in spec.inputs],
             "evaluations": storage.resolve(folder, spec.evaluations) if spec.evaluations else None,
             "model": model,
+            "scorer": spec.scorer.model_copy(update={"encoder": encoder}),
         }
     )

@@ -237,6 +237,19 @@ def right_answer(body: dict[str, Any]) -> Any:
     )
 
 
+def vectors(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of an encoder: shares of science and web words, and numbers that only make vectors differ."""
+    data = []
+    for index, text in enumerate(body["input"]):
+        words = re.findall(r"[a-z]+", text.lower())
+        shares = [
+            sum(word in known for word in words) / max(1, len(words)) for known in map(set, (SCIENCE, WEB))
+        ]
+        noise = random.Random(text)
+        data.append({"index": index, "embedding": [*shares, *(noise.gauss(0, 0.2) for _ in range(6))]})
+    return {"model": "encoder-1", "data": data, "usage": {"prompt_tokens": 5 * len(data)}}
+
+
 class Oracle:
     """The server. ``url`` is what a spec names; ``asked`` counts requests by their content, ``seen`` holds their bodies."""
 
@@ -245,6 +258,7 @@ class Oracle:
     ) -> None:
         self.answer = answer
         self.fault = fault
+        self.vectors = vectors
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.seen: list[dict[str, Any]] = []
@@ -302,6 +316,7 @@ class Oracle:
         self, request: BaseHTTPRequestHandler, body: dict[str, Any], kind: str | None, key: str
     ) -> None:
         text, finish, status, headers = "", "stop", 200, {}
+        embeds = request.path.endswith("/embeddings")
         if kind == "slow":
             self._release.wait(20)
             return
@@ -316,7 +331,7 @@ class Oracle:
             text = "Certainly! The score is 4."
         elif kind == "cut off":
             text, finish = json.dumps(self.answer(body))[:9], "length"
-        elif kind is None or kind in ("half", "malformed"):
+        elif not embeds and (kind is None or kind in ("half", "malformed")):
             text = json.dumps(self.answer(body))
         content = json.dumps(
             {
@@ -326,6 +341,8 @@ class Oracle:
                 "usage": {"prompt_tokens": 10, "completion_tokens": 5},
             }
         ).encode()
+        if embeds:
+            content = json.dumps(self.vectors(body)).encode()
         if kind == "429":
             status, content, headers = 429, b'{"error": "slow down"}', {"Retry-After": "0"}
         elif kind is not None and kind.isdigit():

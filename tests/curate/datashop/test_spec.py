@@ -32,6 +32,10 @@ SHOT = {"text": "One. Two.", "question": "q?", "answer": "Three."}
         ),
         ({"filter": {"keep": True}}, r"filter\.keep: true and false are no value of this key"),
         ({"model": {"url": "http://h/v1/chat/completions"}}, r"model\.url: the base URL ends before /chat"),
+        (
+            {"scorer": {"encoder": {"url": "http://h/v1/embeddings"}}},
+            r"scorer\.encoder\.url: the base URL ends before /embeddings",
+        ),
         ({"model": {"key_variable": "A B"}}, r"model\.key_variable: .*letters, digits and _ only"),
         ({"model": {"timeout": float("inf")}}, r"model\.timeout: .*Write a finite number"),
         ({"model": {"seed": 2**31}}, r"model\.seed: .*Write 2147483647 or a number below it"),
