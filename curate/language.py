@@ -41,7 +41,8 @@ def identifier_version(option: str = "--languages") -> str:
             "the language of these documents has to be identified, which needs another package",
             field=option,
             remedy="pip install 'tootsie[language]'"
-            + (", or --no-identify-language" if "identify" in option else ""),
+            + (", or --no-identify-language" if "identify" in option else "")
+            + (", or set it to false" if option == "check.language" else ""),
         ) from None
 
 
@@ -75,8 +76,13 @@ def identify(text: str) -> str:
     return str(language) if confidence >= CONFIDENCE else UNDETERMINED
 
 
+def ranked(text: str) -> dict[str, float]:
+    """Return how probable each known language is for a Markdown text; nothing where there is nothing to tell it by."""
+    sample = _sample(text)
+    return {str(code): float(value) for code, value in _identifier().rank(sample)} if sample else {}
+
+
 def probabilities(text: str, codes: Sequence[str]) -> dict[str, float]:
     """Return how probable each of some languages is for a Markdown text; 0 where there is nothing to tell it by."""
-    sample = _sample(text)
-    found = {str(code): float(value) for code, value in _identifier().rank(sample)} if sample else {}
+    found = ranked(text)
     return {code: round(found.get(code, 0.0), 6) for code in codes}

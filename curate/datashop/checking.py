@@ -9,6 +9,7 @@ from typing import Any
 from tootsie.curate import cleaning_run
 from tootsie.curate.corpus import EXCERPT, Dropped, Kept, Outcome
 from tootsie.curate.datashop.asking import result_of, rows_url, without_result
+from tootsie.curate.datashop.languages import fault_of_language
 from tootsie.curate.datashop.questions import copied_run, fault, items_of, markdown
 from tootsie.curate.datashop.run import Run, Stage
 from tootsie.curate.datashop.scoring import begin_cleaning
@@ -57,11 +58,8 @@ class JudgeAnswer:
         good = [item for item, found in zip(items, faults, strict=True) if found is None]
         counters = Counter(f"item left out: {found}" for found in faults if found is not None)
         counters["items kept"] += len(good)
-        if (
-            style is Style.EXPLAIN
-            and copied_run(result["answer"]["explanation"], row.text) > self._checks.copied_words
-        ):
-            faults, good = ["copied from the passage"], []
+        if style is Style.EXPLAIN and (wrong := self._fault_of_explanation(result["answer"], row.text)):
+            faults, good = [wrong], []
         if not good:
             found = Counter(found for found in faults if found is not None).most_common(1)
             first = found[0][0] if found else "no sentence that stands alone"
@@ -79,6 +77,11 @@ class JudgeAnswer:
         metadata["items"] = len(good)
         text = markdown(style, result["answer"], good)
         return Kept(row.model_copy(update={"text": text, "metadata": metadata}), counters, len(row.text))
+
+    def _fault_of_explanation(self, answer: dict[str, Any], passage: str) -> str | None:
+        if copied_run(answer["explanation"], passage) > self._checks.copied_words:
+            return "copied from the passage"
+        return fault_of_language([answer["explanation"]], passage) if self._checks.language else None
 
     def _fault(self, item: dict[str, str], style: Style, row: Document) -> str | None:
         if self._rephrase.protocol is Protocol.TWO_STEP:

@@ -19,6 +19,7 @@ from tootsie.curate.datashop.spec import DatashopSpec
 from tootsie.curate.datashop.training import train_scorer
 from tootsie.curate.decontamination.evaluation_sets import read_evaluation_sets
 from tootsie.curate.document_inputs import find_corpora
+from tootsie.curate.language import identifier_version
 
 WORK: dict[Stage, Callable[[Run], dict[str, Any]]] = {
     Stage.DESCRIBE: describe,
@@ -37,6 +38,8 @@ def make_run(spec: DatashopSpec, folder: str, options: Any, *, first_wait: float
     """Look at the inputs and return what is going to be done."""
     if spec.evaluations is not None:
         read_evaluation_sets(spec.evaluations)  # what is wrong there is better told before the model is asked
+    if spec.check.language:
+        identifier_version("check.language")  # likewise a package that is not there
     corpora = find_corpora(spec.inputs)
     encoder = spec.scorer.encoder
     return Run(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from tootsie.curate.datashop.english import root
+from tootsie.curate.datashop.languages import fault_of_language
 from tootsie.curate.datashop.spec import Checks, Style
 from tootsie.curate.ngrams import exact_words, plain_words
 
@@ -164,8 +164,9 @@ def fault(item: dict[str, str], style: Style, passage: str, checks: Checks) -> s
         return "length of the answer"
     if style in (Style.QA, Style.EXPLAIN, Style.CHOICE) and question.endswith((".", "!", ":")):
         return "no question"
-    if checks.language and not same_script(written, passage):
-        return "another script than the passage"
+    texts = [question, answer, *([item["options"]] if "options" in item else [])]
+    if checks.language and (found := fault_of_language(texts, passage)):
+        return found
     if style is Style.CLOZE:
         if _plain(answer) not in _plain(passage):
             return "answer not in the passage"
@@ -253,22 +254,6 @@ def copied_run(text: str, passage: str) -> int:
             length += 1
         longest = max(longest, length)
     return longest
-
-
-def same_script(text: str, passage: str) -> bool:
-    """Return whether a text's letters are of scripts that the passage has too, but for one in ten."""
-    own, given = _scripts(text), _scripts(passage)
-    letters = own.total()
-    return not letters or sum(count for script, count in own.items() if script in given) >= 0.9 * letters
-
-
-def _scripts(text: str) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for character, count in Counter(text).items():
-        if character.isalpha():
-            name = "LATIN" if character.isascii() else unicodedata.name(character, "UNKNOWN").split(" ")[0]
-            found[name] += count
-    return found
 
 
 def markdown(style: Style, answer: dict[str, Any], items: list[dict[str, str]]) -> str:

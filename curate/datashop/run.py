@@ -18,6 +18,7 @@ from tootsie.curate.datashop.embeddings import Encoder
 from tootsie.curate.datashop.spec import DatashopSpec, EncoderSpec, ModelSpec, Protocol
 from tootsie.curate.decontamination.evaluation_sets import read_evaluation_sets
 from tootsie.curate.document_inputs import InputCorpus
+from tootsie.curate.language import identifier_version
 from tootsie.datasets import storage
 from tootsie.datasets.errors import ArtefactError
 from tootsie.datasets.provenance import code_version, fingerprint
@@ -134,8 +135,12 @@ class Run:
             content["inputs"] = [
                 (corpus.source, file.name, file.sha256) for corpus in self.corpora for file in corpus.files
             ]
+        checks = stage is Stage.CHECK
         if stage is Stage.REPHRASE and self.spec.rephrase.protocol is Protocol.TWO_STEP:
             content["check"] = self.spec.content("check")  # decides whether another question is tried
+            checks = True
+        if checks and self.spec.check.language:
+            content["identifier"] = identifier_version("check.language")
         if stage is Stage.DECONTAMINATE and self.spec.evaluations:
             sets, common = read_evaluation_sets(self.spec.evaluations)
             content["evaluations"] = {one.name: one.sha256 for one in sets}

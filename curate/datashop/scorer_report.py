@@ -101,12 +101,20 @@ def page(report: dict[str, Any]) -> str:
     """Return the report for people."""
     held = report["held_out"]
     low, high = held["auc_95_percent"]
+    encoder = report.get("encoder")
+    features = (
+        f"vectors of {encoder['name']} ({encoder['dimension']:,} numbers, {encoder['of_these_in_part']:,} documents in part)"
+        if encoder
+        else "hashed words and pairs of words"
+    )
     lines = [
         "# Scorer",
         "",
         f"Trained on {report['trained_on']:,} graded documents, measured on {held['documents']:,} others "
         f"({held['wanted']:,} of grade {report['positive_grade']} or more); no cluster of near-duplicates is on both sides. The "
         "truth here is what the model says, not what people would.",
+        "",
+        f"Features: {features}.",
         "",
         "| measure | value |",
         "| --- | --- |",

@@ -311,7 +311,7 @@ class Checks(_Part):
     question_support: float = Field(default=0.5, ge=0, le=1)
     """Likewise of a question that is asked in two steps; where answers are quoted, the answer or the title must have them."""
     language: bool = True
-    """Whether the script of an item must be that of its passage."""
+    """Whether an item must be in the script and, as far as 20 letters or more tell it, the language of its passage."""
 
     @model_validator(mode="after")
     def _shortest_is_not_longest(self) -> Checks:

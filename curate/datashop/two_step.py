@@ -17,8 +17,9 @@ from tootsie.curate.datashop.answers import answer_form, question_form
 from tootsie.curate.datashop.client import CUT_OFF, WRONG_FORM, Answered, Client, Failed, Result
 from tootsie.curate.datashop.endpoint import Question
 from tootsie.curate.datashop.english import asks_for_another_definition, asks_twice, ill_formed
+from tootsie.curate.datashop.languages import same_script
 from tootsie.curate.datashop.passages import sentences
-from tootsie.curate.datashop.questions import PICKED, fault, known_share, repeats_itself, same_script, support
+from tootsie.curate.datashop.questions import PICKED, fault, known_share, repeats_itself, support
 from tootsie.curate.datashop.spec import Answers, Checks, Rephrase, Style
 
 _PASSING = (WRONG_FORM, CUT_OFF)

@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tootsie.curate.corpus import Dropped
+from tootsie.curate.datashop.checking import JudgeAnswer
+from tootsie.curate.datashop.languages import fault_of_language
 from tootsie.curate.datashop.passages import divide
 from tootsie.curate.datashop.questions import copied_run, fault, items_of, markdown, support
-from tootsie.curate.datashop.spec import Checks, Style
+from tootsie.curate.datashop.spec import Checks, Rephrase, Style
+from tootsie.datasets.document import Document
 
 PASSAGE = (
     "The mitochondrion makes most of the cell's ATP. It has two membranes; the inner one is folded into cristae. "
@@ -48,11 +52,57 @@ def test_a_good_item_stays() -> None:
         ("What does it make, \x1b[31m?", "ATP", "template marker or control character"),
         ("What does the given text say of it?", "ATP", "speaks of itself or of the prompt"),
         ("The mitochondrion makes ATP.", "ATP", "no question"),
+        (
+            "Was macht das Mitochondrium in der Zelle?",
+            "Die Mitochondrien erzeugen den größten Teil des ATP der Zelle.",
+            "another language than the passage (de, not en)",
+        ),
+        (
+            "What does the mitochondrion make?",
+            "Die Mitochondrien erzeugen den größten Teil des ATP der Zelle.",
+            "another language than the passage (de, not en)",
+        ),
         ("Что делает митохондрия в клетке?", "ATP", "another script than the passage"),
     ],
 )
 def test_a_bad_item_goes_with_a_reason(question: str, answer: str, reason: str) -> None:
     assert why(question, answer) == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "passage"),
+    [
+        ("Ja, gewiß.", PASSAGE),  # too short to tell
+        ("Escherichia coli and Staphylococcus aureus", PASSAGE),
+        ("Johannes Kepler, Tycho Brahe, Carl Friedrich Gauss", PASSAGE),
+        (
+            "Die Zelle hat eine äußere Hülle aus Membranen.",
+            "In 1839 he wrote: »Die Zelle hat eine äußere Hülle aus Membranen.«",
+        ),
+        ("Die Zelle hat eine äußere Hülle aus Membranen.", "ATP, 1957"),  # a passage in no language
+        (
+            "Den har to membraner, og den indre er foldet.",  # Danish, and Norwegian but for nothing
+            "Mitokondriet lager mesteparten av cellens ATP. Det har to membraner, og den indre er foldet i mange folder.",
+        ),
+    ],
+)
+def test_languages_that_cannot_be_told_raise_no_alarm(text: str, passage: str) -> None:
+    assert fault_of_language([text], passage) is None
+
+
+@pytest.mark.parametrize("language", [True, False])
+def test_an_explanation_is_in_the_language_of_its_passage(language: bool) -> None:
+    item = {"question": "What does the mitochondrion make?", "answer": "ATP"}
+    answer = {"explanation": "Die Mitochondrien sind die Kraftwerke der Zellen.", "items": [item]}
+    row = Document(
+        id="1",
+        text=PASSAGE,
+        source="s",
+        metadata={"style": "explain", "datashop_result": {"state": "done", "answer": answer}},
+    )
+    found = JudgeAnswer(Rephrase(styles=[Style.EXPLAIN]), Checks(language=language))(0, row)
+    reason = found.reason if isinstance(found, Dropped) else None
+    assert reason == ("check: another language than the passage (de, not en)" if language else None)
 
 
 def test_a_cloze_needs_one_gap_and_what_was_there() -> None:
