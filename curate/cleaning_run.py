@@ -13,22 +13,32 @@ from typing import Any
 
 from tootsie.curate import corpus_build, corpus_sum
 from tootsie.curate.array_shuffle import run_tasks
-from tootsie.curate.corpus import Dropped, Outcome
+from tootsie.curate.corpus import EXCERPT, Dropped, Outcome
 from tootsie.curate.corpus_build import BuildSettings, Job, Plan
 from tootsie.curate.corpus_card import write_card
 from tootsie.curate.document_inputs import InputCorpus, InputFile, Unreadable, read_numbered
 from tootsie.curate.shard_output import REJECTS, WORK, Receipt, finished_receipt, part_name, write_shard
 from tootsie.datasets import storage
 from tootsie.datasets.document import Document
-from tootsie.datasets.errors import ArtefactError, SpecError
+from tootsie.datasets.errors import ArtefactError, SpecError, UserError, shorten
 from tootsie.datasets.manifest import Manifest, write_manifest
 from tootsie.datasets.provenance import code_version, fingerprint
 
 EVIDENCE = "evidence"
 """Folder of what a stage decided by."""
 
+FAILED = "stage failed"
+"""Reason of a document on which a stage raised."""
+NO_FAULTS_OF_DOCUMENTS = (UserError, OSError, MemoryError)
+"""What ends a run, whichever document it was raised on."""
+
 Judge = Callable[[int, Document], Outcome]
 """Says of a numbered document what becomes of it."""
+
+
+def problem_of(error: Exception) -> str:
+    """Return what was raised on a document, for its reject."""
+    return shorten(f"{type(error).__name__}: {error}", 300)
 
 
 @dataclass(frozen=True)
@@ -206,8 +216,20 @@ def _outcomes(judge: Judge, file: InputFile) -> Iterator[Outcome]:
                 detail=document.problem,
                 failure=True,
             )
-        else:
-            yield judge(number, document)
+            continue
+        try:
+            outcome = judge(number, document)
+        except NO_FAULTS_OF_DOCUMENTS:
+            raise
+        except Exception as error:
+            outcome = Dropped(
+                reason=FAILED,
+                id=document.id,
+                excerpt=document.text[:EXCERPT],
+                detail=problem_of(error),
+                failure=True,
+            )
+        yield outcome
 
 
 def _finish(output: Output, max_failures: float) -> Manifest:

@@ -41,6 +41,7 @@ class Findings:
     evidence: list[dict[str, Any]] = field(default_factory=list)
     tainted: dict[str, set[str]] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
 
 
 class JudgeContaminated:
@@ -68,7 +69,7 @@ class JudgeContaminated:
             excerpt=document.text[:EXCERPT],
             detail=f"see {EVIDENCE}",
             metadata={"found": evidence},
-            failure=reason == "no lineage",
+            failure=reason in ("no lineage", cleaning_run.FAILED),
         )
 
 
@@ -131,6 +132,12 @@ def decontaminate(
             value=", ".join(findings.lost[:3]),
             remedy="Each needs 'SOURCE/ID', or a list of these; without it nobody knows whether it is clean",
         )
+    if findings.failed and not write:
+        raise InputError(
+            f"{len(findings.failed):,} documents could not be searched: {findings.failed[0]}",
+            field="--report-only",
+            remedy="Without it they are left out; nobody knows whether they are clean",
+        )
     cleaning_run.write_jsonl(storage.join(run.folder, EVIDENCE), findings.evidence)
     cleaning_run.write_jsonl(
         storage.join(run.folder, TAINTED),
@@ -181,6 +188,9 @@ def _judge_file(
             findings.evidence.append(
                 {"document": name, "derived_from": list(found.tainted), "evaluations": through}
             )
+        elif found.problem:
+            dropped[found.number] = (cleaning_run.FAILED, [{"problem": found.problem}])
+            findings.failed.append(f"{name} ({found.problem})")
         elif found.lost:
             dropped[found.number] = ("no lineage", [])
             findings.lost.append(name)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tootsie.curate.array_shuffle import step_url
+from tootsie.curate.cleaning_run import NO_FAULTS_OF_DOCUMENTS, problem_of
 from tootsie.curate.decontamination.index import EvaluationIndex
 from tootsie.curate.decontamination.taint import inherited, origins
 from tootsie.curate.document_inputs import InputFile, Unreadable, read_numbered
@@ -41,6 +42,8 @@ class Found:
     """Contaminated documents that it is, or was made from."""
     lost: bool
     """Whether it should say what it was made from, and does not."""
+    problem: str = ""
+    """What was raised when it was searched."""
 
 
 class Scanner:
@@ -70,18 +73,24 @@ class Scanner:
             self._taint = json.loads(storage.read_bytes(self._taint_url))
         numbers: list[int] = []
         grams: list[int] = []
-        rows: list[tuple[int, str, str, list[str], bool]] = []
+        rows: list[tuple[int, str, str, list[str], bool, str]] = []
         for number, document in read_numbered(task.file):
             if isinstance(document, Unreadable):
                 continue
-            found = self._index.find(document.text)
+            problem = ""
+            try:
+                found = self._index.find(document.text)
+            except NO_FAULTS_OF_DOCUMENTS:
+                raise
+            except Exception as error:
+                found, problem = [], problem_of(error)
             names = {f"{task.source}/{document.id}", f"{document.source}/{document.id}"}
             tainted = inherited(document, self._taint, sorted(names))
             lost = self._derived and origins(document) is None
-            if found or tainted or lost:
+            if found or tainted or lost or problem:
                 numbers += [number] * len(found)
                 grams += found
-                rows.append((number, document.id, document.source, tainted, lost))
+                rows.append((number, document.id, document.source, tainted, lost, problem))
         names_url = step_url(self._folder, STEP, task.index, "json")
         storage.write_bytes(names_url, json.dumps(rows).encode())
         with storage.atomic_write(url) as stream:
@@ -92,8 +101,8 @@ def read_scan(folder: str, index: int) -> Iterator[Found]:
     """Yield what was found in one file, in the order of its documents."""
     with np.load(io.BytesIO(storage.read_bytes(step_url(folder, STEP, index, "npz")))) as arrays:
         numbers, grams = arrays["number"], arrays["gram"]
-    for number, name, source, tainted, lost in json.loads(
+    for number, name, source, tainted, lost, problem in json.loads(
         storage.read_bytes(step_url(folder, STEP, index, "json"))
     ):
         first, stop = np.searchsorted(numbers, np.array([number, number + 1], np.uint64)).tolist()
-        yield Found(number, name, source, tuple(grams[first:stop].tolist()), tuple(tainted), lost)
+        yield Found(number, name, source, tuple(grams[first:stop].tolist()), tuple(tainted), lost, problem)

@@ -10,7 +10,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from tootsie.curate.array_shuffle import Records, Shuffle, run_shuffle
-from tootsie.curate.cleaning_run import CleaningRun
+from tootsie.curate.cleaning_run import NO_FAULTS_OF_DOCUMENTS, CleaningRun
 from tootsie.curate.deduplication.compared_text import line_hash, site_of
 from tootsie.curate.deduplication.settings import DeduplicationSettings
 from tootsie.curate.document_inputs import InputFile, Unreadable, read_numbered
@@ -35,9 +35,14 @@ def count_lines(file: InputFile) -> Iterator[Records]:
     for _, document in read_numbered(file):
         if isinstance(document, Unreadable):
             continue
-        name = site_of(document)
-        site = _site_hash(name)
-        lines = {line_hash(name, line) for line in document.text.split("\n")} - {None, site}
+        try:
+            name = site_of(document)
+            site = _site_hash(name)
+            lines = {line_hash(name, line) for line in document.text.split("\n")} - {None, site}
+        except NO_FAULTS_OF_DOCUMENTS:
+            raise
+        except Exception:  # counted where it is compared, which takes the same steps
+            continue
         found = [site, *(line for line in lines if line is not None)]
         hashes += found
         sites += [site] * len(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ from tootsie.curate.deduplication.components import Components, components
 from tootsie.curate.deduplication.decision import COMPARED, decide_all
 from tootsie.curate.deduplication.linked_pairs import link_pairs
 from tootsie.curate.deduplication.outcomes import Found, Removed, join_evidence, read_decisions, tell_files
-from tootsie.curate.deduplication.proposal import KIND, BoilerplateFile, Signer, propose
+from tootsie.curate.deduplication.proposal import KIND, BoilerplateFile, Signer, failures_url, propose
 from tootsie.curate.deduplication.settings import Boilerplate, DeduplicationSettings
 from tootsie.curate.deduplication.verification import ComparedPairs, Comparer, compare
 from tootsie.datasets import storage
@@ -56,16 +57,28 @@ class JudgeDuplicates:
         self._file = -1
         self._removed: dict[str, Removed] = {}
         self._clusters: dict[str, str] = {}
+        self._failed: dict[str, str] = {}
 
     def _turn_to(self, number: int) -> None:
         file = bisect.bisect_right(self.firsts, number) - 1
         if file != self._file:
             self._removed, self._clusters = read_decisions(self.folder, file)
+            url = failures_url(self.folder, self.firsts[file])
+            self._failed = json.loads(storage.read_bytes(url)) if storage.exists(url) else {}
             self._file = file
 
     def __call__(self, number: int, document: Document) -> Outcome:
         """Return what becomes of a document."""
         self._turn_to(number)
+        if str(number) in self._failed:
+            return Dropped(
+                reason=cleaning_run.FAILED,
+                id=document.id,
+                excerpt=document.text[:EXCERPT],
+                detail=self._failed[str(number)],
+                metadata=_few(document.metadata),
+                failure=True,
+            )
         found = self._removed.get(str(number))
         if found is not None:
             reason, source, name, share = found
@@ -131,7 +144,9 @@ def deduplicate(
         url = step_url(run.folder, "boilerplate", 0, "u8")
         storage.write_bytes(url, lines.astype("<u8").tobytes())
         boilerplate = BoilerplateFile(url)
-    shuffle = Shuffle(run.folder, "signatures", KIND, Signer(settings, boilerplate), propose, buckets)
+    shuffle = Shuffle(
+        run.folder, "signatures", KIND, Signer(settings, boilerplate, run.folder), propose, buckets
+    )
     proposals = run_shuffle(shuffle, run.files, options)
     decision = _decide(run, settings, boilerplate, proposals, options)
     report = _report(run, settings, decision, len(lines))

@@ -6,6 +6,7 @@ Source: A. Broder, "On the resemblance and containment of documents" (1997); ban
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +16,14 @@ import rensa
 import xxhash
 from numpy.typing import NDArray
 
-from tootsie.curate.array_shuffle import Records
+from tootsie.curate.array_shuffle import Records, step_url
+from tootsie.curate.cleaning_run import NO_FAULTS_OF_DOCUMENTS, problem_of
 from tootsie.curate.deduplication.compared_text import exact_hash, paragraphs, without_boilerplate
 from tootsie.curate.deduplication.settings import DeduplicationSettings
 from tootsie.curate.document_inputs import InputFile, Unreadable, read_numbered
 from tootsie.curate.ngrams import Hashes, ngram_hashes
 from tootsie.datasets import storage
+from tootsie.datasets.document import Document
 
 KIND = (
     ("hash", "<u8"),
@@ -69,34 +72,62 @@ class BoilerplateFile:
         return self._lines
 
 
+def failures_url(folder: str, first: int) -> str:
+    """Return where it is written down on which documents of a file the :class:`Signer` failed, if on any.
+
+    Args:
+      folder: of the run.
+      first: number of the first document of the file.
+    """
+    return step_url(folder, "failed", first, "json")
+
+
 @dataclass(frozen=True)
 class Signer:
     """Makes what documents are told by."""
 
     settings: DeduplicationSettings
     boilerplate: BoilerplateFile
+    folder: str | None = None
+    """Of the run, where it is written down on which documents this fails; without it, that is raised."""
 
     def __call__(self, file: InputFile) -> Iterator[Records]:
         """Yield the records of the documents of a file."""
+        failed: dict[int, str] = {}
         heads: list[tuple[int, int, int, int, int]] = []
         shingles: list[Hashes] = []
         held = 0
         for number, document in read_numbered(file):
             if isinstance(document, Unreadable):
                 continue
-            text, _ = without_boilerplate(document, self.boilerplate.lines)
-            parts = paragraphs(text)
-            words = np.concatenate(parts) if parts else np.empty(0, np.uint64)
-            high, low = exact_hash(text, words, self.settings.exact)
-            characters = len(text) - sum(map(text.count, _SPACES))
-            heads.append((high, low, number, min(len(words), 2**32 - 1), min(characters, 2**32 - 1)))
-            shingles.append(np.unique(ngram_hashes(words, self.settings.shingle)))
+            try:
+                head, found = self._told_by(number, document)
+            except NO_FAULTS_OF_DOCUMENTS:
+                raise
+            except Exception as error:
+                if self.folder is None:
+                    raise
+                failed[number] = problem_of(error)
+                continue
+            heads.append(head)
+            shingles.append(found)
             held += len(shingles[-1])
             if len(heads) == BATCH or held >= BATCH_SHINGLES:
                 yield self._records(heads, shingles)
                 heads, shingles, held = [], [], 0
         if heads:
             yield self._records(heads, shingles)
+        if failed and self.folder is not None:
+            storage.write_bytes(failures_url(self.folder, file.first), json.dumps(failed).encode())
+
+    def _told_by(self, number: int, document: Document) -> tuple[tuple[int, int, int, int, int], Hashes]:
+        text, _ = without_boilerplate(document, self.boilerplate.lines)
+        parts = paragraphs(text)
+        words = np.concatenate(parts) if parts else np.empty(0, np.uint64)
+        high, low = exact_hash(text, words, self.settings.exact)
+        characters = len(text) - sum(map(text.count, _SPACES))
+        head = high, low, number, min(len(words), 2**32 - 1), min(characters, 2**32 - 1)
+        return head, np.unique(ngram_hashes(words, self.settings.shingle))
 
     def _records(self, heads: list[tuple[int, int, int, int, int]], shingles: list[Hashes]) -> Records:
         high, low, number, words, characters = (

@@ -160,6 +160,29 @@ def test_a_set_that_cannot_be_searched_for_is_an_error(curate, write, item, mess
     assert message in result.stderr
 
 
+def test_a_document_that_cannot_be_searched_is_a_counted_drop(
+    curate, write, evaluations, monkeypatch
+) -> None:
+    find = pipeline.EvaluationIndex.find
+
+    def failing(self, text: str) -> list[int]:
+        if text == "Odd.":
+            raise ValueError("odd")
+        return find(self, text)
+
+    monkeypatch.setattr(pipeline.EvaluationIndex, "find", failing)
+    rows = [record("a", "Clean."), record("b", "Odd."), record("c", "Odd.")]
+    command = ("decontaminate", write("t.jsonl", rows), f"--evaluations={evaluations}")
+    assert "2 of 3 records failed" in curate(*command, out="strict").stderr
+    result = curate(*command, "--max-failures=1", out="lax")
+    assert result.code == 0, result.stderr
+    assert sorted(result.documents) == ["a"]
+    assert result.dropped == {"stage failed": 2}
+    searched = curate(*command, "--max-failures=1", "--report-only", out="searched")
+    assert searched.code == 2
+    assert "could not be searched: files/b (ValueError: odd)" in searched.stderr
+
+
 def test_a_missing_field_is_an_error(curate, planted, write) -> None:
     write("items.jsonl", [{"id": 1, "question": "What?"}])
     result = curate(

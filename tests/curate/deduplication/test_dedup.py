@@ -286,3 +286,21 @@ def test_n_grams_that_are_held_have_so_many_bytes(monkeypatch) -> None:
     documents = compared_documents.ComparedDocuments("", compared_documents.Files((0,), ("s",)))
     assert [int(documents.grams(number)[0][0]) for number in (1, 2, 1, 3, 1, 2)] == [1, 2, 1, 3, 1, 2]
     assert read == [1, 2, 3, 2]
+
+
+def test_a_document_on_which_the_comparison_fails_is_a_counted_drop(curate, write, monkeypatch) -> None:
+    folder = write("in", [record(str(number), f"{article(number)} {number}") for number in range(8)], files=2)
+    taken_apart = proposal.paragraphs
+
+    def failing(text: str):
+        if text[-1] in "356":
+            raise RecursionError("too deep")
+        return taken_apart(text)
+
+    monkeypatch.setattr(proposal, "paragraphs", failing)
+    assert "more than the budget" in curate("dedup", folder / "*.jsonl").stderr
+    result = curate("dedup", folder / "*.jsonl", "--max-failures=0.5")
+    assert result.code == 0, result.stderr
+    assert sorted(documents_of(result.folder)) == ["0", "1", "2", "4", "7"]
+    assert result.dropped == {"stage failed": 3}
+    assert {row.id: row.metadata["detail"] for row in result.rejects}["5"] == "RecursionError: too deep"

@@ -316,12 +316,14 @@ def test_words_that_are_remembered_are_the_same_words(monkeypatch: pytest.Monkey
     from tootsie.curate.quality import word_memory
 
     fresh = SpaCyTokenizer("en")
-    monkeypatch.setattr(word_memory, "MAX_WORDS", 2000)
+    monkeypatch.setattr(word_memory, "MAX_WORDS", 1500)
     memory = word_memory.WordMemory({"en", "zh"})
     held = load_word_tokenizer("en")
     made = [held.tokenizer]
     assert isinstance(made[0], spacy.language.Language)
-    for text in made_up() + [f"{one}x,y {one}. (New-{one}) isn't it?" for one in range(400)]:
+    runs = [unit * 300 for unit in ("%", ".", "(", "a.", "'s", "1+", "…")]
+    long = [f"{run}x {begin}{run} {run}{begin}" for run in runs for begin in ("", "3km", ")..")]
+    for text in made_up() + long + [f"{one}x,y {one}. (New-{one}) isn't it?" for one in range(400)]:
         memory.next_text()
         assert held.word_tokenize(text) == fresh.word_tokenize(text)
         assert held.span_tokenize(text) == fresh.span_tokenize(text)
