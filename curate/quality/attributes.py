@@ -82,7 +82,7 @@ class AttributeFile:
         Raises:
           ArtefactError: it has none, it is no finite number, or it is that of a longer text.
         """
-        spans = self.of(row, identity).get(key)
+        spans: Any = self.of(row, identity).get(key)
         score = score_of(spans, key, reduce, self._url, row)
         last = max(span[1] for span in spans)
         if last > characters:
