@@ -79,16 +79,74 @@ def read_archive(url: str, limit: int) -> Iterator[ArchiveRecord]:
         raw.seek(0)
         kind = compression.by_content(head)
         if kind is Compression.NONE:
-            yield from _records(io.BufferedReader(raw) if isinstance(raw, io.RawIOBase) else raw, url, limit)
+            buffered = io.BufferedReader(raw) if isinstance(raw, io.RawIOBase) else raw
+            yield from _records(CrawlStream(buffered), url, limit)
             return
         if kind is Compression.GZIP:
-            yield from _records(io.BufferedReader(GzipMembers(raw, MAX_RATIO), 2**17), url, limit)
-            return
-        with compression.decompressed(raw, kind, url, MAX_RATIO) as stream:
+            members = GzipMembers(raw, MAX_RATIO)
+            stream = CrawlStream(io.BufferedReader(members, 2**17), members.content_begins)
             yield from _records(stream, url, limit)
+            return
+        with compression.decompressed(raw, kind, url, MAX_RATIO) as unpacked:
+            yield from _records(CrawlStream(unpacked), url, limit)
 
 
-def _records(stream: IO[bytes], url: str, limit: int) -> Iterator[ArchiveRecord]:
+class CrawlStream:
+    """The content of a crawl file; of gzip, it knows where members begin.
+
+    Most crawls have one member for each record. A member that begins with another record, before the present one is to end by its
+    ``Content-Length``, proves that length wrong; without that, the records up to there would be taken for a part of its page.
+    """
+
+    def __init__(self, stream: IO[bytes], begins: list[int] | None = None) -> None:
+        """Read from a stream.
+
+        Args:
+          stream: the content.
+          begins: where the content of each member begins; whoever reads the stream adds to it.
+        """
+        self._stream = stream
+        self._begins = [] if begins is None else begins
+        self._at = 0
+        self._back = b""
+
+    def readline(self, limit: int) -> bytes:
+        """Return a line, or so many bytes of it."""
+        if not self._back:
+            line = self._stream.readline(limit)
+        else:
+            end = self._back.find(b"\n") + 1 or len(self._back)
+            line, self._back = self._back[: min(end, limit)], self._back[min(end, limit) :]
+            if not line.endswith(b"\n") and len(line) < limit:
+                line += self._stream.readline(limit - len(line))
+        self._at += len(line)
+        return line
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes, fewer only at the end."""
+        content, self._back = self._back[:size], self._back[size:]
+        if len(content) < size:
+            content += self._stream.read(size - len(content))
+        self._at += len(content)
+        return content
+
+    def record_within(self, content: bytes) -> int:
+        """Return where in what was read last a member begins with a record, -1 if none does."""
+        first = self._at - len(content)
+        while self._begins and self._begins[0] < self._at:
+            place = self._begins[0] - first
+            if place >= 0 and content.startswith(b"WARC/", place):
+                return place
+            del self._begins[0]
+        return -1
+
+    def give_back(self, content: bytes) -> None:
+        """Have what was read last read again."""
+        self._back = content + self._back
+        self._at -= len(content)
+
+
+def _records(stream: CrawlStream, url: str, limit: int) -> Iterator[ArchiveRecord]:
     number = 0
     line = b""
     while True:
@@ -117,7 +175,9 @@ def _records(stream: IO[bytes], url: str, limit: int) -> Iterator[ArchiveRecord]
         number += 1
 
 
-def _record(stream: IO[bytes], line: bytes, url: str, number: int, limit: int) -> tuple[ArchiveRecord, bytes]:
+def _record(
+    stream: CrawlStream, line: bytes, url: str, number: int, limit: int
+) -> tuple[ArchiveRecord, bytes]:
     """Return the record that begins with a line; and the next line, where that had to be read."""
     where = f"record {number}"
     if _VERSION.match(line):
@@ -142,14 +202,14 @@ def _record(stream: IO[bytes], line: bytes, url: str, number: int, limit: int) -
     return ArchiveRecord(number, kind, headers, size, block), b""
 
 
-def _next_line(stream: IO[bytes]) -> bytes:
+def _next_line(stream: CrawlStream) -> bytes:
     line = stream.readline(MAX_LINE)
     while line in (b"\r\n", b"\n"):
         line = stream.readline(MAX_LINE)
     return line
 
 
-def _resync(stream: IO[bytes]) -> bytes:
+def _resync(stream: CrawlStream) -> bytes:
     """Return the first line of the next record, nothing where there is none."""
     passed = faults = 0
     while passed < MAX_SEARCH and faults < MAX_FAULTS:
@@ -164,7 +224,7 @@ def _resync(stream: IO[bytes]) -> bytes:
     return b""
 
 
-def _block(stream: IO[bytes], size: int, limit: int) -> bytes | None:
+def _block(stream: CrawlStream, size: int, limit: int) -> bytes | None:
     """Return the block; pass over it and return ``None`` where it is over the limit."""
     parts: list[bytes] = []
     left = size
@@ -172,6 +232,9 @@ def _block(stream: IO[bytes], size: int, limit: int) -> bytes | None:
         chunk = stream.read(min(left, _STEP))
         if not chunk:
             raise InputError(f"the file ends {left:,} bytes before the end of a record of {size:,}")
+        if (place := stream.record_within(chunk)) >= 0:
+            stream.give_back(chunk[place:])
+            raise InputError(f"another begins {left - place:,} bytes before the end of a record of {size:,}")
         left -= len(chunk)
         if size <= limit:
             parts.append(chunk)

@@ -32,6 +32,8 @@ class GzipMembers(io.RawIOBase):
         self._pending = b""
         self._member: Any = None
         self._ended = False
+        self.content_begins: list[int] = []
+        """Where the content of each member begins, counted in bytes of all content; whoever reads may forget the first ones."""
 
     def readable(self) -> bool:
         """Return ``True``."""
@@ -44,6 +46,7 @@ class GzipMembers(io.RawIOBase):
                 if not self._begin():
                     return 0
                 self._member = zlib.decompressobj(31)
+                self.content_begins.append(self._unpacked)
             if not self._pending and not self._more():
                 self._member, self._ended = None, True
                 raise InputError("the compressed file is cut off")

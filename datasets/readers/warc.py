@@ -9,7 +9,7 @@ import codecs
 import re
 import zlib
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from tootsie.datasets.errors import InputError, shorten
 from tootsie.datasets.readers.record import Limits, Record
@@ -25,6 +25,14 @@ _TEXTUAL = re.compile(
 _STEP = 2**20
 
 Headers = dict[str, str]
+
+
+class Lines(Protocol):
+    """What lines are read from."""
+
+    def readline(self, limit: int, /) -> bytes:
+        """Return the next line, or so many bytes of it."""
+        ...
 
 
 def read_warc(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Record]:
@@ -69,7 +77,7 @@ def read_warc(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Record]:
         number += 1
 
 
-def read_headers(stream: IO[bytes], name: str, where: str) -> Headers:
+def read_headers(stream: Lines, name: str, where: str) -> Headers:
     """Return the named fields up to the empty line."""
     content = bytearray()
     while True:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from tootsie.curate.web.archive_records import read_archive
+
 from .crawls import html, packed, record, response
 
 
@@ -179,6 +181,29 @@ def test_reading_goes_on_behind_a_damaged_member_of_gzip(curate, tmp_path: Path)
     assert result.code == 0, result.stderr
     assert {"urn:uuid:00000000", "urn:uuid:00000002"} <= set(result.documents)
     assert result.dropped["damaged record"] == 1
+
+
+@pytest.mark.parametrize("excess", [10, 3000, 10**9])
+def test_a_length_that_is_too_large_takes_no_other_record_along(tmp_path: Path, excess: int) -> None:
+    """Where each record is a member of gzip, the next one shows where this one ends."""
+    records = [response(number, html(number)) for number in range(4)]
+    head, _, rest = records[1].partition(b"Content-Length: ")
+    stated, _, rest = rest.partition(b"\r\n")
+    records[1] = head + b"Content-Length: %d\r\n" % (int(stated) + excess) + rest
+    (tmp_path / "a.warc.gz").write_bytes(packed(records))
+    found = list(read_archive(str(tmp_path / "a.warc.gz"), 10**6))
+    assert [one.kind for one in found] == ["response", "damaged", "response", "response"]
+    assert "another begins" in found[1].problem
+    assert [one.block for one in found[2:]] == [one.partition(b"\r\n\r\n")[2][:-4] for one in records[2:]]
+
+
+def test_a_page_that_quotes_a_record_is_whole_however_members_are_cut(tmp_path: Path) -> None:
+    quoting = response(1, html(1, "<pre>\r\n\r\n" + record("metadata", "u", 5, b"x").decode() + "</pre>"))
+    content = quoting + response(2, html(2))
+    (tmp_path / "a.warc.gz").write_bytes(packed(content[at : at + 64] for at in range(0, len(content), 64)))
+    first, second = read_archive(str(tmp_path / "a.warc.gz"), 10**6)
+    assert first.block == quoting.partition(b"\r\n\r\n")[2][:-4]
+    assert second.kind == "response"
 
 
 def test_another_kind_of_file_is_an_error(curate, tmp_path: Path) -> None:
