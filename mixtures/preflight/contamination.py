@@ -34,6 +34,16 @@ def _decontamination(compiled: Compiled) -> Iterator[Problem]:
                 url,
                 error.remedy,
             ) from None
+    for evaluation in asked.evaluations:
+        searches = [one for report in reports for one in report.evaluations if one.name == evaluation]
+        if unseen := max((one.undecidable for one in searches), default=0):
+            yield Problem(
+                compiled.plan.name,
+                Severity.WARNING,
+                f"would not know of a leak of {unseen:,} questions or answers of {evaluation!r}: all their n-grams are in many "
+                "documents, as those of a set are that stands in a corpus often. Search again with a larger --common-share and "
+                "--common-documents, or remove duplicates first",
+            )
     drawn = {name for phase in compiled.plan.phases for name in phase.sequences}
     for name, measured in compiled.measured.items():
         if name not in drawn:

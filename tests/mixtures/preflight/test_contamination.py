@@ -27,14 +27,22 @@ decontamination: {evaluations: [gsm8k], reports: [clean]}
 
 
 def report(
-    folder: Path, *, evaluation: str = "gsm8k", read: str, wrote: str | None, contaminated: int = 0
+    folder: Path,
+    *,
+    evaluation: str = "gsm8k",
+    read: str,
+    wrote: str | None,
+    contaminated: int = 0,
+    undecidable: int = 0,
 ) -> None:
     found = DecontaminationReport(
         run="r",
         code_version="v",
         settings={},
         evaluations=[
-            SearchedEvaluation(name=evaluation, sha256="e", items=1, parts=2, too_short=0, undecidable=0)
+            SearchedEvaluation(
+                name=evaluation, sha256="e", items=1, parts=2, too_short=0, undecidable=undecidable
+            )
         ],
         corpora=[
             SearchedCorpus(
@@ -93,6 +101,11 @@ def test_a_corpus_in_which_nothing_was_found_passes(tmp_path: Path, problems) ->
     assert problems("read") == []
     report(tmp_path, read="read", wrote=None, contaminated=1)
     assert problems("read") == [("web", Severity.ERROR)]
+
+
+def test_questions_whose_leak_a_search_would_not_see_are_told(tmp_path: Path, problems) -> None:
+    report(tmp_path, read="dirty", wrote="clean", undecidable=1)
+    assert problems("clean") == [("run", Severity.WARNING)]
 
 
 def test_a_search_for_something_else_clears_nothing(tmp_path: Path, problems) -> None:
