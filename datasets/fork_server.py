@@ -128,7 +128,7 @@ def workers_ahead(workers: int | None) -> Iterator[None]:
 def main() -> None:
     """Serve until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the command, which ends this process
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no need to wait for the workers
+    signal.signal(signal.SIGCHLD, _reap)
     address = sys.argv[1]
     try:
         listener = socket.socket(socket.AF_UNIX)
@@ -160,6 +160,13 @@ def main() -> None:
     with contextlib.suppress(OSError):
         os.unlink(address)
         os.rmdir(os.path.dirname(address))
+
+
+def _reap(*_: object) -> None:
+    """Take note of workers that have ended, whose processor time then counts as that of the command."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _serve(connection: socket.socket, listener: socket.socket) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import apache_beam as beam
 import pytest
@@ -22,12 +23,23 @@ UNUSED = "xml.sax.xmlreader"
 def describe(folder: str, number: int) -> int:
     """Say who works."""
     parent = Path(f"/proc/{os.getppid()}/cmdline").read_bytes().decode().split("\0")
-    found = {"parent": parent, "preloaded": UNUSED in sys.modules, "mark": os.environ.get("MARK")}
+    found: dict[str, object] = {
+        "parent": parent,
+        "preloaded": UNUSED in sys.modules,
+        "mark": os.environ.get("MARK"),
+        "seconds": time.process_time(),
+    }
     (Path(folder) / f"{os.getpid()}.json").write_text(json.dumps(found))
     return number
 
 
-def run(folder: Path) -> list[dict[str, object]]:
+def seconds_of_children(pid: int) -> float:
+    """Processor time of the ended children that a process has waited for."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+
+def run(folder: Path) -> list[dict[str, Any]]:
     options = beam_runner.pipeline_options([], workers=2)
     beam_runner.run(functools.partial(steps, str(folder)), options)
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
@@ -49,6 +61,10 @@ def test_workers_are_copies_of_one_process_that_has_loaded_what_they_need(
         found = run(tmp_path)
         folder = Path(server.address).parent
         assert folder.is_dir()
+        spent, until = sum(worker["seconds"] for worker in found), time.monotonic() + 60
+        while seconds_of_children(server._process.pid) < spent - 0.02:
+            assert time.monotonic() < until, "the workers' processor time is lost"
+            time.sleep(0.01)
     assert found
     for worker in found:
         assert "tootsie.datasets.fork_server" in worker["parent"]
