@@ -39,7 +39,6 @@ app.command(context_settings=_CONTEXT)(datashop)
 
 
 @app.command(context_settings=_CONTEXT)
-@options.workers_ahead("tootsie.curate.corpus_steps", "tootsie.curate.arxiv")
 def arxiv(
     paths: options.Paths,
     references: Annotated[
@@ -102,7 +101,6 @@ def arxiv(
 
 
 @app.command(context_settings=_CONTEXT)
-@options.workers_ahead("tootsie.curate.corpus_steps", "tootsie.curate.wikipedia")
 def wikipedia(
     paths: options.Paths,
     references: Annotated[str, typer.Option(help="References: keep, cite-keys or drop.")] = "drop",
@@ -148,7 +146,6 @@ def wikipedia(
 
 
 @app.command(context_settings=_CONTEXT)
-@options.workers_ahead("tootsie.curate.corpus_steps", "tootsie.curate.stackexchange")
 def stackexchange(
     paths: options.Paths,
     unanswered: Annotated[str, typer.Option(help="Questions without answers: keep or drop.")] = "keep",
@@ -237,7 +234,6 @@ def stackexchange(
 
 
 @app.command(context_settings=_CONTEXT)
-@options.workers_ahead("tootsie.curate.corpus_steps", "tootsie.curate.web.corpus")
 def web(
     paths: options.Paths,
     preset: Annotated[

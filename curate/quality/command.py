@@ -18,7 +18,6 @@ REPORT = "filters.json"
 """File of the report."""
 
 
-@options.workers_ahead("tootsie.curate.quality.judge", "datatrove.pipeline.filters")
 def filter_documents(
     paths: options.Paths,
     filters: Annotated[
