@@ -8,11 +8,7 @@ killed build continues; the ledger is written when all are there, and the receip
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import itertools
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,15 +30,11 @@ from tootsie.tokenize.shard_build import ShardTask, build_run
 from tootsie.tokenize.shard_writer import shard_path
 from tootsie.tokenize.sharding import Slice, cut, limited, shard_count
 from tootsie.tokenize.sources import Corpus, find_corpora, sample
+from tootsie.tokenize.spreading import by_beam
 from tootsie.tokenize.tokenizers import DEFAULT_TOKENIZER, load_tokenizer
 
 if TYPE_CHECKING:
-    from apache_beam import Pipeline
     from apache_beam.options.pipeline_options import PipelineOptions
-
-
-READERS = 8
-"""How often one file may be read, at most: as many workers can work on it at the same time."""
 
 
 @dataclass(frozen=True)
@@ -176,68 +168,9 @@ def build_caches(
     Raises:
       UserError: bad input or settings, or the output was made from something else.
     """
-    from tootsie.datasets import beam_runner
-
     jobs = plan_jobs(inputs, output, settings)
-
-    def write(waiting: list[Job]) -> None:
-        tasks = [task for job in waiting for task in job.tasks]
-        with progress(waiting) if progress else contextlib.nullcontext():
-            chosen = options or beam_runner.pipeline_options([])
-            groups = runs(tasks, beam_runner.worker_count(chosen))
-            beam_runner.run(functools.partial(_pipeline, groups), chosen)
-
-    complete(jobs, write)
+    complete(jobs, by_beam(build_run, options, progress))
     return [TokenCache.open(job.folder) for job in jobs]
-
-
-def runs(tasks: Sequence[Any], workers: int | None = None) -> list[list[Any]]:
-    """Group consecutive shards, so that each group reads its input from beginning to end.
-
-    A compressed file has to be read from its start wherever a shard begins in it. A runner with a known number of workers gives
-    each of them every so many-th group, so a group for each worker is as good as many; another gets as many as files and
-    :data:`READERS` allow.
-
-    Args:
-      tasks: the shards of one or more caches, in order.
-      workers: how many there are; ``None`` where the runner decides.
-    """
-    if workers is None:
-        return runs_of_one_file(tasks)
-    found = []
-    for _, group in itertools.groupby(tasks, lambda task: task.folder):
-        mine = list(group)
-        cuts = [len(mine) * number // workers for number in range(workers + 1)]
-        found += [mine[first:end] for first, end in itertools.pairwise(cuts) if first < end]
-    return found
-
-
-def runs_of_one_file(tasks: Sequence[ShardTask]) -> list[list[ShardTask]]:
-    """Group consecutive shards of one large file, so that it is read at most :data:`READERS` times and not once a shard."""
-    shards = Counter(part.url for task in tasks for part in task.slices)
-    runs: list[list[ShardTask]] = []
-    for task in tasks:
-        last = runs[-1][-1].slices[-1:] if runs else ()
-        continues = bool(last and task.slices) and (last[0].url, last[0].stop) == (
-            task.slices[0].url,
-            task.slices[0].first,
-        )
-        if continues and len(runs[-1]) < math.ceil(shards[last[0].url] / READERS):
-            runs[-1].append(task)
-        else:
-            runs.append([task])
-    return runs
-
-
-def _pipeline(groups: list[list[ShardTask]], pipeline: Pipeline) -> None:
-    import apache_beam as beam
-
-    (
-        pipeline
-        | "Shards" >> beam.Create(groups, reshuffle=False)
-        | "Spread over workers" >> beam.Reshuffle()
-        | "Tokenize and write" >> beam.Map(build_run)
-    )
 
 
 def _runs(

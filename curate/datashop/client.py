@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tootsie.curate.datashop.answers import AnswerFault, read_likelihood
-from tootsie.curate.datashop.connection import FIRST_WAIT, Connection
+from tootsie.curate.datashop.connection import FIRST_WAIT, Connection, cancelled
 from tootsie.curate.datashop.endpoint import (
     DOWNGRADE,
     Hitch,
@@ -198,10 +198,7 @@ async def ask_all(
             for task in done:
                 yield waiting.pop(task), task.result()
     except UserError:
-        client.stop()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await client.ended_early(waiting)
         raise
     finally:
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await cancelled(waiting)

@@ -7,10 +7,10 @@ import contextlib
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Protocol, Self, TypeVar
 
-from tootsie.curate.datashop.endpoint import MAX_BODY, Hitch, Refusal, authorization, without_key
+from tootsie.curate.datashop.endpoint import MALFORMED, MAX_BODY, Hitch, Refusal, authorization, without_key
 from tootsie.curate.datashop.pacing import Budget, Pace
 from tootsie.curate.datashop.spec import Endpoint
 from tootsie.datasets.errors import SpecError, UserError, shorten
@@ -98,6 +98,11 @@ class Connection:
     def stop(self) -> None:
         """Begin no further attempts; requests under way may end, so that their answers are filed."""
         self._stopping.set()
+
+    async def ended_early(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
+        """Begin no further attempts and wait for the tasks to end, however they do."""
+        self.stop()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def post(self, body: bytes, booked: int, read: Reader[AnswerT]) -> AnswerT:
         """Ask until there is an answer.
@@ -187,7 +192,7 @@ class Connection:
                 detail = without_key(f"{type(error).__name__}: {error}", self._key)
                 raise Hitch("connection", shorten(detail, 300)) from None
         if len(body) > self.max_body:
-            raise Hitch("malformed response", f"more than {self.max_body:,} bytes")
+            raise Hitch(MALFORMED, f"more than {self.max_body:,} bytes")
         answer = read(status, headers, body, self._key)
         spent = (answer.prompt_tokens + answer.completion_tokens) or booked
         self._tokens.correct(booked - spent)
@@ -195,3 +200,10 @@ class Connection:
         self.counters["prompt tokens"] += answer.prompt_tokens
         self.counters["completion tokens"] += answer.completion_tokens
         return answer
+
+
+async def cancelled(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel what is still under way of the tasks, and wait until all have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

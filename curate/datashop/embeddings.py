@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tootsie.curate.datashop.connection import FIRST_WAIT, Connection
-from tootsie.curate.datashop.endpoint import Hitch, Refusal, check_status, count_of, without_key
+from tootsie.curate.datashop.connection import FIRST_WAIT, Connection, cancelled
+from tootsie.curate.datashop.endpoint import MALFORMED, Hitch, Refusal, check_status, count_of, without_key
 from tootsie.curate.datashop.passages import divide
 from tootsie.curate.datashop.response_cache import ResponseCache
 from tootsie.curate.datashop.spec import EncoderSpec
@@ -30,7 +30,6 @@ FIELD = "scorer.encoder"
 """Where a spec has the encoder."""
 SHORTEST_HALVED = 100
 """Characters of the shortest piece that is halved where a server finds it too long."""
-MALFORMED = "malformed response"
 Floats = NDArray[np.float32]
 
 
@@ -184,13 +183,10 @@ class EncoderClient(Connection):
                 waiting.add(asyncio.create_task(self._batch(held)))
             await _below(waiting, 1)
         except UserError:
-            self.stop()
-            await asyncio.gather(*waiting, return_exceptions=True)
+            await self.ended_early(waiting)
             raise
         finally:
-            for task in waiting:
-                task.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
+            await cancelled(waiting)
 
     async def _batch(self, pieces: list[str]) -> None:
         """File the vectors of pieces, or why there are none. A piece that a server cannot do takes no other along."""

@@ -24,6 +24,8 @@ RETRIED = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523,
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "grammar", "guided")
 TOP = 20
 """First words of an answer whose probabilities are asked for; more than that no API gives."""
+MALFORMED = "malformed response"
+"""Reason of an answer that cannot be read."""
 MAX_BODY = 8 * 2**20
 """Bytes of an answer that are read."""
 MOST_TOKENS = 10**9
@@ -173,7 +175,7 @@ def read_reply(status: int, headers: dict[str, str], body: bytes, key: str = "")
         )
         return Reply(content, finish, model, server, read, written, words)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise Hitch("malformed response", shorten(f"{type(error).__name__}: {error}; {text}", 300)) from None
+        raise Hitch(MALFORMED, shorten(f"{type(error).__name__}: {error}; {text}", 300)) from None
 
 
 def check_status(status: int, headers: dict[str, str], text: str) -> None:

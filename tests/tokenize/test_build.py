@@ -11,8 +11,8 @@ import pytest
 
 from tootsie.datasets import beam_runner
 from tootsie.datasets.errors import InputError, SpecError, UserError
-from tootsie.tokenize import build
-from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs, runs_of_one_file
+from tootsie.tokenize import build, spreading
+from tootsie.tokenize.build import BuildSettings, build_caches, plan_jobs
 from tootsie.tokenize.cache import TokenCache
 from tootsie.tokenize.job import prepare
 from tootsie.tokenize.shard_build import build_shard
@@ -302,15 +302,15 @@ def test_a_large_file_is_not_read_once_for_each_shard(tmp_path: Path, make_jsonl
         for name, count in (("a.jsonl", 400), ("b.jsonl", 20))
     ]
     (job,) = plan_jobs(paths, str(tmp_path / "out"), BuildSettings(shards=42, name="x"))
-    runs = runs_of_one_file(job.tasks)
+    runs = spreading.runs_of_one_file(job.tasks)
     assert [task for run in runs for task in run] == list(job.tasks)
     for path in paths:
         readers = sum(any(part.url == path for task in run for part in task.slices) for run in runs)
-        assert readers <= build.READERS + 1
+        assert readers <= spreading.READERS + 1
     assert max(map(len, runs)) <= 6
     for workers in (1, 2, 5):  # One group for each: no file is read more often than there are workers.
         other = dataclasses.replace(job.tasks[0], folder="other")
-        *groups, last = build.runs([*job.tasks, other], workers)
+        *groups, last = spreading.runs([*job.tasks, other], workers)
         assert [task for group in groups for task in group] == list(job.tasks)
         assert len(groups) == workers
         assert max(map(len, groups)) - min(map(len, groups)) <= 1
