@@ -39,6 +39,7 @@ app.command(context_settings=_CONTEXT)(datashop)
 
 
 @app.command(context_settings=_CONTEXT)
+@options.workers_ahead("tootsie.curate.corpus_steps", "tootsie.curate.arxiv")
 def arxiv(
     paths: options.Paths,
     references: Annotated[
@@ -101,6 +102,7 @@ def arxiv(
 
 
 @app.command(context_settings=_CONTEXT)
+@options.workers_ahead("tootsie.curate.corpus_steps", "tootsie.curate.wikipedia")
 def wikipedia(
     paths: options.Paths,
     references: Annotated[str, typer.Option(help="References: keep, cite-keys or drop.")] = "drop",
@@ -146,6 +148,7 @@ def wikipedia(
 
 
 @app.command(context_settings=_CONTEXT)
+@options.workers_ahead("tootsie.curate.corpus_steps", "tootsie.curate.stackexchange")
 def stackexchange(
     paths: options.Paths,
     unanswered: Annotated[str, typer.Option(help="Questions without answers: keep or drop.")] = "keep",
@@ -234,6 +237,7 @@ def stackexchange(
 
 
 @app.command(context_settings=_CONTEXT)
+@options.workers_ahead("tootsie.curate.corpus_steps", "tootsie.curate.web.corpus")
 def web(
     paths: options.Paths,
     preset: Annotated[

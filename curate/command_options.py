@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import re
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -158,3 +160,25 @@ def several(option: str, text: str | None, pattern: str, kind: str) -> tuple[str
         if not re.fullmatch(pattern, value):
             raise SpecError("not in a list with commas", field=option, value=value, remedy=f"Write {kind}")
     return tuple(sorted(set(values)))
+
+
+def workers_ahead(*modules: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let the workers of a command be copies of a process that imports its modules while the command does.
+
+    Args:
+      modules: what the workers import.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(*args: Any, **options: Any) -> None:
+            from tootsie.datasets import fork_server
+
+            with fork_server.workers_ahead(None if options.get("dry_run") else options.get("workers")):
+                for module in modules:
+                    fork_server.preload(importlib.import_module, module)
+                command(*args, **options)
+
+        return run
+
+    return decorate

@@ -13,7 +13,8 @@ nothing as Beam has it. The process ends with the command, and the workers end w
 
 Protocol: calls come on standard input, each a length (4 bytes) and a pickle of function and arguments. Whoever wants a worker
 connects to the socket and sends a length and its environment as JSON (:mod:`tootsie.datasets.fork_client`). The answer is ``F``
-for a forked worker, later ``0`` when it has ended well; or ``N``: start one yourself.
+for a forked worker, later ``0`` when it has ended well; or ``N``: start one yourself. The socket has a name in Linux's abstract
+namespace, so that a killed command leaves nothing in a folder; both ends refuse one of another user.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ import json
 import logging
 import os
 import pickle
+import secrets
 import select
 import shlex
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-SOCKET = "workers"
-"""Name of the socket in its folder."""
+from tootsie.datasets.fork_client import user_of
+
 _SINGLE_THREAD = {
     # Threads that libraries start when they are imported; a copy of a process has none of them.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
@@ -50,7 +51,7 @@ class ForkServer:
 
     Args:
       process: it, with a pipe to its standard input.
-      address: path of its socket.
+      address: name of its socket in the abstract namespace.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], address: str) -> None:
@@ -106,36 +107,47 @@ def workers_ahead(workers: int | None) -> Iterator[None]:
     if count < 2 or sys.platform != "linux":
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="tootsie-", ignore_cleanup_errors=True) as folder:
-        address = os.path.join(folder, SOCKET)
+    address = f"tootsie-{secrets.token_hex(16)}"
+    listener = _listen(address)
+    if listener is None:
+        yield
+        return
+    with listener:  # closed here at once: where the process is gone, nobody shall wait for its answer
         process = subprocess.Popen(
-            [sys.executable, "-m", "tootsie.datasets.fork_server", address],
+            [sys.executable, "-m", "tootsie.datasets.fork_server", str(listener.fileno())],
             stdin=subprocess.PIPE,
             env={**os.environ, **_SINGLE_THREAD},
+            pass_fds=[listener.fileno()],
         )
-        token = _current.set(ForkServer(process, address))
-        try:
-            yield
-        finally:
-            _current.reset(token)
-            process.kill()
-            process.wait()
-            if process.stdin is not None:
-                with contextlib.suppress(OSError):
-                    process.stdin.close()
+    token = _current.set(ForkServer(process, address))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        process.kill()
+        process.wait()
+        if process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+
+
+def _listen(address: str) -> socket.socket | None:
+    """Return a socket of that name, ``None`` where the system has no such names."""
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(f"\0{address}")
+        listener.listen(64)
+    except OSError:
+        listener.close()
+        return None
+    return listener
 
 
 def main() -> None:
     """Serve until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the command, which ends this process
     signal.signal(signal.SIGCHLD, _reap)
-    address = sys.argv[1]
-    try:
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(address)
-        listener.listen(64)
-    except OSError:  # Too long a path, say: workers start from nothing.
-        return
+    listener = socket.socket(fileno=int(sys.argv[1]))
     # With a handler in place, nothing that is logged while Beam is imported sets up one that writes to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
     from apache_beam.runners.worker import sdk_worker_main  # noqa: F401 - what every worker needs
@@ -157,9 +169,6 @@ def main() -> None:
             connection, _ = listener.accept()
             with connection:
                 _serve(connection, listener)
-    with contextlib.suppress(OSError):
-        os.unlink(address)
-        os.rmdir(os.path.dirname(address))
 
 
 def _reap(*_: object) -> None:
@@ -170,6 +179,8 @@ def _reap(*_: object) -> None:
 
 
 def _serve(connection: socket.socket, listener: socket.socket) -> None:
+    if user_of(connection) != os.getuid():
+        return
     content = _message(connection.recv)
     if content is None:
         return

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tootsie.curate.datashop.run import Run, Stage
 
 
+@options.workers_ahead("tootsie.curate.datashop.pipeline")
 def datashop(
     paths: Annotated[
         list[str], typer.Argument(metavar="SPEC.yaml OUT", help="The spec and the output folder.")

@@ -10,6 +10,7 @@ import typer
 from tootsie.curate import command_options as options
 
 
+@options.workers_ahead("tootsie.curate.decontamination.pipeline")
 def decontaminate(
     paths: options.Paths,
     evaluations: Annotated[

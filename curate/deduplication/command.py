@@ -10,6 +10,7 @@ import typer
 from tootsie.curate import command_options as options
 
 
+@options.workers_ahead("tootsie.curate.deduplication.pipeline")
 def dedup(
     paths: options.Paths,
     exact: Annotated[

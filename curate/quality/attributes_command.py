@@ -23,6 +23,7 @@ REPORT = "attributes.json"
 STEP = "attributes"
 
 
+@options.workers_ahead("tootsie.curate.quality.scorers")
 def write_attributes(
     paths: options.Paths,
     scorers: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,7 @@ REPORT = "filters.json"
 """File of the report."""
 
 
+@options.workers_ahead("tootsie.curate.quality.judge", "datatrove.pipeline.filters")
 def filter_documents(
     paths: options.Paths,
     filters: Annotated[
@@ -37,16 +39,18 @@ def filter_documents(
     overwrite: options.Overwrite = False,
 ) -> None:
     """Drop documents by datatrove's quality filters and by scores in attribute files."""
-    from tootsie.datasets import beam_logging
+    from tootsie.datasets import beam_logging, fork_server
 
     beam_logging.hush_imports()
     from tootsie.curate import cleaning_command, cleaning_run
-    from tootsie.curate.quality.filter_settings import check_packages, parse_filters
+    from tootsie.curate.quality.filter_settings import check_packages, packages_of, parse_filters
     from tootsie.curate.quality.judge import FilterJudge
 
     options.share("--max-failures", max_failures)
     chosen = parse_filters(filters)
     check_packages(chosen)
+    for _, package in packages_of(chosen):
+        fork_server.preload(importlib.import_module, package)
     command = cleaning_command.parse("filter", paths, name, workers)
     run = command.plan(_content(command, chosen), REPORT)
     if dry_run:

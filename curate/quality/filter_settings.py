@@ -244,15 +244,24 @@ def check_packages(filters: Sequence[Filter]) -> None:
     Raises:
       SpecError: names the filter and the extra that brings it.
     """
-    for one in filters:
-        for package in PACKAGES.get(one.name, ()) if isinstance(one, DatatroveFilter) else ():
-            if importlib.util.find_spec(package) is None:
-                raise SpecError(
-                    f"this filter needs the package {package}",
-                    field="--filters",
-                    value=one.name,
-                    remedy="pip install 'tootsie[filters]'",
-                )
+    for name, package in packages_of(filters):
+        if importlib.util.find_spec(package) is None:
+            raise SpecError(
+                f"this filter needs the package {package}",
+                field="--filters",
+                value=name,
+                remedy="pip install 'tootsie[filters]'",
+            )
+
+
+def packages_of(filters: Sequence[Filter]) -> list[tuple[str, str]]:
+    """Return each package that a filter needs besides datatrove, with the filter's name."""
+    return [
+        (one.name, package)
+        for one in filters
+        if isinstance(one, DatatroveFilter)
+        for package in PACKAGES.get(one.name, ())
+    ]
 
 
 RULE = re.compile(r"[^A-Za-z0-9_<>. ]+")

@@ -4,6 +4,7 @@ import functools
 import importlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import apache_beam as beam
 import pytest
 
 from tootsie.datasets import beam_runner, fork_server
+from tootsie.datasets.fork_client import user_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 UNUSED = "xml.sax.xmlreader"
@@ -59,8 +61,6 @@ def test_workers_are_copies_of_one_process_that_has_loaded_what_they_need(
         server = fork_server.current()
         assert server is not None
         found = run(tmp_path)
-        folder = Path(server.address).parent
-        assert folder.is_dir()
         spent, until = sum(worker["seconds"] for worker in found), time.monotonic() + 60
         while seconds_of_children(server._process.pid) < spent - 0.02:
             assert time.monotonic() < until, "the workers' processor time is lost"
@@ -71,7 +71,6 @@ def test_workers_are_copies_of_one_process_that_has_loaded_what_they_need(
         assert worker["preloaded"]
         assert worker["mark"]
     assert fork_server.current() is None
-    assert not folder.exists()
 
 
 def test_there_is_no_server_for_a_single_worker() -> None:
@@ -86,20 +85,33 @@ def test_the_server_ends_with_its_command() -> None:
         "import os, signal\n"
         "from tootsie.datasets import fork_server\n"
         "with fork_server.workers_ahead(2):\n"
-        "    print(fork_server.current()._process.pid, fork_server.current().address, flush=True)\n"
+        "    print(fork_server.current()._process.pid, flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    pid, address = result.stdout.split()
+    pid = result.stdout.strip()
     until = time.monotonic() + 120
     while Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes():
         assert time.monotonic() < until, "the server still runs"
         subprocess.run([sys.executable, "-S", "-c", ""], check=True)
-    assert not Path(address).parent.exists()
 
 
-def test_without_a_server_a_worker_starts_from_nothing(tmp_path: Path) -> None:
-    server = fork_server.ForkServer(subprocess.Popen(["true"], stdin=subprocess.PIPE), str(tmp_path / "none"))
+def test_what_does_not_belong_to_the_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object) -> None:
+        raise AssertionError("what a stranger sends is read")
+
+    ours, theirs = socket.socketpair()
+    with ours:
+        assert user_of(ours) == os.getuid()
+        monkeypatch.setattr(fork_server, "user_of", lambda connection: os.getuid() + 1)
+        monkeypatch.setattr(fork_server, "_message", read)
+        with theirs:
+            fork_server._serve(theirs, theirs)
+        assert ours.recv(1) == b""
+
+
+def test_without_a_server_a_worker_starts_from_nothing() -> None:
+    server = fork_server.ForkServer(subprocess.Popen(["true"], stdin=subprocess.PIPE), "tootsie-none")
     # Without the runner's addresses in its environment, Beam's worker says what it misses: it has been started.
     result = subprocess.run(
         server.command,
