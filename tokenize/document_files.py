@@ -103,7 +103,7 @@ class _Block(NamedTuple):
     def weight(self) -> int:
         """Bytes of the lines without their ends."""
         if self.plain:
-            return len(self.content) - self.content.count(b"\n")
+            return len(self.content) - self.lines + (not self.content.endswith(b"\n"))
         return sum(map(len, self.listed()))
 
 
