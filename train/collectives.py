@@ -2,10 +2,12 @@
 
 The functions run inside ``shard_map`` over the mesh (:mod:`tootsie.train.mesh`), or outside of it on a single device, where
 each of them is nothing but the cast it contains. Nothing else in the step communicates, so its traffic can be counted from
-here: per layer one gather of the weights forward, one more backward where they are recomputed, one scatter of the gradients.
+here: per layer one gather of the weights forward, one more backward where they are recomputed, one scatter of the gradients;
+the same of keys and values where rows are divided.
 
 Glossary of shapes:
-- B: rows of this device. T: sequence length. D: model size. V: vocabulary size.
+- B: rows of this device. T: sequence length. t: tokens of this device. D: model size. V: vocabulary size.
+- K: key and value heads of this device. P: head size.
 - "shard": this device's part of an array, shorter along the dimensions that are split.
 """
 
@@ -17,7 +19,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from tootsie.train.mesh import FSDP, TENSOR
+from tootsie.train import zigzag
+from tootsie.train.mesh import SEQUENCE, TENSOR, MeshShape
 
 
 class Layout(NamedTuple):
@@ -26,6 +29,22 @@ class Layout(NamedTuple):
     fsdp: int = 1  # Devices that a weight is gathered from.
     tensor: int = 1  # Devices that share heads, MLP and vocabulary.
     reduce_dtype: str = "float32"  # Dtype in which the devices' gradients are summed.
+    sequence: int = (
+        1  # Devices that the tokens of a row are divided over; weights are gathered from them too.
+    )
+
+    @property
+    def mesh(self) -> MeshShape:
+        """The mesh of one copy of the model."""
+        return MeshShape(1, self.fsdp, self.tensor, self.sequence)
+
+    def sequence_rank(self) -> jax.Array | int:
+        """Index of this device along ``sequence``."""
+        return jax.lax.axis_index(SEQUENCE) if self.sequence > 1 else 0
+
+    def own_tokens(self, x: Any, axis: int) -> Any:
+        """Return what belongs to this device's tokens, of something that has one entry for each token of the row."""
+        return zigzag.take(x, self.sequence, self.sequence_rank(), axis)
 
     def shard_rank(self) -> jax.Array | int:
         """Index of this device along ``tensor``."""
@@ -44,22 +63,22 @@ class Layout(NamedTuple):
         cast = shard.astype(dtype)
         if shard.shape[dimension] == length:
             return cast
-        return jax.lax.all_gather(cast, FSDP, axis=dimension, tiled=True)
+        return jax.lax.all_gather(cast, self.mesh.weight_axes, axis=dimension, tiled=True)
 
     def scattered(self, gradient: jax.Array, length: int, dimension: int) -> jax.Array:
-        """Sum a whole weight's gradient over ``fsdp``; keep this device's part of ``length``, float32."""
+        """Sum a whole weight's gradient over those it was gathered from; keep this device's part of ``length``, float32."""
         if gradient.shape[dimension] == length:
             return gradient.astype(jnp.float32)
         if dimension == 1:  # the dimension that is split must be the slow one in memory: see scatter_pieces
             return self.scattered(gradient.T, length, 0).T
         gradient = gradient.astype(self.reduce_dtype)
-        whole = gradient.shape[1]
+        whole, axes = gradient.shape[1], self.mesh.weight_axes
         parts = []
         for start, stop in scatter_pieces(gradient.shape[0] * gradient.dtype.itemsize, whole):
             part = gradient[:, start : min(stop, whole)]
             if stop > whole:
                 part = jnp.pad(part, ((0, 0), (0, stop - whole)))
-            parts.append(jax.lax.psum_scatter(part, FSDP, scatter_dimension=0, tiled=True))
+            parts.append(jax.lax.psum_scatter(part, axes, scatter_dimension=0, tiled=True))
         return jnp.concatenate(parts, axis=1)[:, :whole].astype(jnp.float32)
 
 
@@ -117,6 +136,23 @@ def _gather_backward(
 
 
 gather.defvjp(_gather_forward, _gather_backward)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def gather_tokens(layout: Layout, x: jax.Array) -> jax.Array:
+    """Return keys or values of whole rows, [B, T, K, P] in the order of positions, from those of each device, [B, t, K, P].
+
+    The queries of every device have a part in their gradient: it is summed, in ``layout.reduce_dtype``, and divided again.
+    """
+    return zigzag.join(jax.lax.all_gather(x, SEQUENCE, axis=1))
+
+
+def _gather_tokens_backward(layout: Layout, _: None, gradient: jax.Array) -> tuple[jax.Array]:
+    parts = zigzag.divide(gradient.astype(layout.reduce_dtype), layout.sequence)
+    return (jax.lax.psum_scatter(parts, SEQUENCE, scatter_dimension=1).astype(gradient.dtype),)
+
+
+gather_tokens.defvjp(lambda layout, x: (gather_tokens(layout, x), None), _gather_tokens_backward)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))

@@ -10,7 +10,7 @@ from tootsie.train.architecture import Architecture
 from tootsie.train.collectives import SINGLE, Layout
 from tootsie.train.device_settings import DeviceSettings
 from tootsie.train.loss import BLOCK
-from tootsie.train.mesh import TPU_TILE, check_mesh, make_mesh, mesh_shape, slices_of
+from tootsie.train.mesh import TPU_TILE, check_length, check_mesh, make_mesh, mesh_shape, slices_of
 from tootsie.train.model import Execution, LayerLoop
 from tootsie.train.sharding import check_batch
 from tootsie.train.step import Split
@@ -37,6 +37,7 @@ def plan_computation(
     devices: Sequence[Any],
     tell: Callable[[str], None],
     file: str | None = None,
+    held_out_length: int | None = None,
 ) -> Computation:
     """Return how to compute on ``devices``; on a single one there is no mesh at all.
 
@@ -49,6 +50,7 @@ def plan_computation(
       devices: to use, of all processes.
       tell: takes one line.
       file: the run file, for messages.
+      held_out_length: of the rows that are evaluated, if any are; how many go at once is rounded up to fit.
 
     Raises:
       SpecError: a size does not divide, or the attention backend can't run.
@@ -58,8 +60,11 @@ def plan_computation(
     shape = mesh_shape(settings, len(devices), slices_of(devices), file, architecture.model_size, tile)
     check_mesh(shape, architecture, file)
     backends = {}
-    for rows, length in batches:
+    lengths = [length for _, length in batches]
+    for rows, _ in batches:
         check_batch(rows, shape, file)
+    for length in lengths if held_out_length is None else [*lengths, held_out_length]:
+        check_length(length, shape, file)
         if length not in backends:
             backends[length] = attention.choose(
                 settings.attention,
@@ -70,16 +75,17 @@ def plan_computation(
                 compute_dtype,
                 tell,
                 file,
+                shape.sequence,
             )
     backend = (
         attention.AttentionBackend.XLA if len(set(backends.values())) != 1 else next(iter(backends.values()))
     )
     if shape.devices > 1:
-        tell(
-            f"{shape.devices:,} devices: {shape.replica} replica × {shape.fsdp} fsdp × {shape.tensor} tensor"
-        )
+        tell(f"{shape.devices:,} devices: {shape}")
     mesh = make_mesh(shape, devices) if shape.devices > 1 else None
-    layout = SINGLE if mesh is None else Layout(shape.fsdp, shape.tensor, settings.gradient_dtype)
+    layout = (
+        SINGLE if mesh is None else Layout(shape.fsdp, shape.tensor, settings.gradient_dtype, shape.sequence)
+    )
     execution = Execution(compute_dtype, LayerLoop(layer_loop), backend, settings.remat, layout)
     vocabulary = architecture.vocabulary_size // shape.tensor
     block = settings.loss_block.amount if settings.loss_block else loss_block(platform, vocabulary)

@@ -11,6 +11,7 @@ Glossary of shapes:
 - R: rows of a held-out set.
 - B: rows evaluated at once.
 - T: row length: what the run file says, or the plan's sequence length; the same in all phases.
+- t: tokens of a row that one device computes; T but on a mesh with an axis ``sequence``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from jax.sharding import PartitionSpec
 
 from tootsie.datasets.errors import ArtefactError
 from tootsie.train.loss import token_nll
-from tootsie.train.mesh import ROW_AXES
 from tootsie.train.sharding import ROWS, partition_tree, place_whole, shape_of
 from tootsie.train.step import ONE_DEVICE, Split
 
@@ -169,7 +169,10 @@ def make_evaluate(
         scored: jax.Array,
     ) -> jax.Array:
         """Sums of nats: of the last tokens of documents, then of each bucket of positions."""
-        output = model.apply(params, inputs, segment_ids)
+        output = model.apply(params, inputs, segment_ids)  # of this device's tokens, [B, t, D]
+        targets, buckets, ends, scored = (
+            split.layout.own_tokens(x, axis=1) for x in (targets, buckets, ends, scored)
+        )
         hidden = output.hidden.reshape(-1, output.hidden.shape[-1])
         nll = token_nll(hidden, output.head, targets.reshape(-1), split.loss_block, split.layout)
         nll = jnp.where(scored.reshape(-1), nll, 0.0)
@@ -181,15 +184,15 @@ def make_evaluate(
     if mesh is None:
         nats = jax.jit(local)
     else:
-        shares = shape_of(mesh).row_shards
-        batch_size = -(-batch_size // shares) * shares
+        shape = shape_of(mesh)
+        batch_size = -(-batch_size // shape.row_shards) * shape.row_shards
 
         @jax.jit
         def nats(params: Any, *rows: jax.Array) -> jax.Array:
             return jax.shard_map(
-                lambda params, *rows: jax.lax.psum(local(params, *rows), ROW_AXES),
+                lambda params, *rows: jax.lax.psum(local(params, *rows), shape.token_axes),
                 mesh=mesh,
-                in_specs=(partition_tree(params, shape_of(mesh)), *[ROWS] * 6),
+                in_specs=(partition_tree(params, shape), *[ROWS] * 6),
                 out_specs=PartitionSpec(),
                 check_vma=False,
             )(params, *rows)

@@ -1,7 +1,8 @@
 """What a training step can't do without, per chip: the figures a compiled program is held against.
 
 Symbols: N numbers in all matrices of a layer, L layers, V·D one table of the vocabulary, tokens of one chip t, sequence length T,
-H heads of P, f devices along ``fsdp``, m microbatches. See each function for its formula.
+H heads of P, K of keys and values, f devices along ``fsdp`` (and ``sequence``, S of them), m microbatches. See each function for
+its formula.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Floor(NamedTuple):
     fsdp_bytes: float  # Gathering weights and scattering gradients.
     replica_bytes: float  # Summing gradients over the copies of the model.
     tensor_bytes: float  # Summing activations within a layer.
+    sequence_bytes: float  # Gathering keys and values where rows are divided, and scattering their gradients.
 
     @property
     def model_flops(self) -> float:
@@ -40,7 +42,7 @@ class Floor(NamedTuple):
     @property
     def bytes(self) -> float:
         """All bytes that a chip must send."""
-        return self.fsdp_bytes + self.replica_bytes + self.tensor_bytes
+        return self.fsdp_bytes + self.replica_bytes + self.tensor_bytes + self.sequence_bytes
 
 
 def floor(
@@ -66,8 +68,9 @@ def floor(
       gradient_bytes: of one number of a gradient on its way between chips: 4, or 2 in bfloat16.
     """
     a = architecture
-    shards = mesh.fsdp * mesh.tensor
-    tokens = batch_size * length / mesh.row_shards  # of the chips that share a layer together
+    shards = mesh.weight_shards * mesh.tensor
+    row_tokens = batch_size * length / mesh.row_shards  # of the chips that have the same rows together
+    tokens = row_tokens / mesh.sequence  # of the chips that share a layer together
     table = a.vocabulary_size * a.model_size
     layer = layer_matrices(a)
     heads = a.heads * a.head_size
@@ -84,7 +87,10 @@ def floor(
         2 * 2 * a.layers * layer + 2 * 2 * table
     )  # bfloat16: layers forward and backward, both tables once
     scatters = gradient_bytes * (a.layers * layer + 2 * table)
-    part = (mesh.fsdp - 1) / mesh.fsdp / mesh.tensor
+    part = (mesh.weight_shards - 1) / mesh.weight_shards / mesh.tensor
+    keys_values = (
+        (mesh.sequence - 1) / mesh.sequence * row_tokens * 2 * a.kv_heads * a.head_size / mesh.tensor
+    )
     sums = 2 * (mesh.tensor - 1) / mesh.tensor * tokens * a.model_size * 2
     return Floor(
         state=parameter_count(a) / shards * 4 * (4 if average else 3),
@@ -95,6 +101,9 @@ def floor(
         fsdp_bytes=microbatches * part * (gathers + scatters),
         replica_bytes=2 * (mesh.replica - 1) / mesh.replica * 4 * parameter_count(a) / shards,
         tensor_bytes=sums * (a.layers * (5 if remat is Remat.BLOCK else 4) + 3),
+        sequence_bytes=a.layers
+        * keys_values
+        * (2 * 2 + gradient_bytes),  # forward and again backward in bfloat16
     )
 
 

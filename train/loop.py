@@ -96,6 +96,7 @@ def train(
         [(phase.batch_size, plan.length_of(phase)) for phase in plan.phases],
         jax.devices(),
         tell,
+        held_out_length=held_out[0].inputs.shape[1] if held_out else None,
     )
     split, mesh = computation.split, computation.split.mesh
     hosts.meet(mesh)

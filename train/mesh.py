@@ -1,11 +1,15 @@
 """The mesh of devices: how many copies of the model, over how many devices each is spread.
 
-Three axes, outermost first. The rows of a batch are split over the first two; the parameters over the last two:
+Four axes, outermost first. The rows of a batch are split over the first two, their tokens over the last; the parameters over
+all but the first:
 
 - ``replica``: whole copies. Their gradients are summed once a step: the axis for the slow network between TPU slices.
 - ``fsdp``: parameters, gradients and optimizer state are split; a layer's weights are gathered when it is computed
   (Rajbhandari et al. 2020, ZeRO stage 3).
 - ``tensor``: heads, the inner size of the MLP and the vocabulary are split (Shoeybi et al. 2019); sums inside each layer.
+- ``sequence``: the tokens of a row are divided (:mod:`tootsie.train.zigzag`), for rows too long or too few to be split by rows
+  alone; keys and values are gathered inside each layer. Parameters are split over it as over ``fsdp``. A mesh has this axis
+  only where it is more than one device.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tootsie.datasets.errors import SpecError
 from tootsie.train.architecture import Architecture
 
-REPLICA, FSDP, TENSOR = AXES = ("replica", "fsdp", "tensor")
+REPLICA, FSDP, TENSOR, SEQUENCE = AXES = ("replica", "fsdp", "tensor", "sequence")
 ROW_AXES = (REPLICA, FSDP)
 """Axes that the rows of a batch are split over."""
 
@@ -31,19 +35,22 @@ class MeshSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     replica: int | None = Field(default=None, gt=0)
-    """Copies of the model; absent = as many as the other two leave devices for."""
+    """Copies of the model; absent = as many as the others leave devices for."""
     fsdp: int | None = Field(default=None, gt=0)
     """Devices that each copy is spread over; absent = all of a slice, on a TPU as long as shards do not get too thin."""
     tensor: int = Field(default=1, gt=0)
     """Devices that share the computation of each layer."""
+    sequence: int = Field(default=1, gt=0)
+    """Devices that the tokens of a row are divided over, and its copy of the model besides ``fsdp``."""
 
 
 class MeshShape(NamedTuple):
-    """Sizes of the axes; their product is the number of devices."""
+    """Sizes of the axes, in the order of :data:`AXES`; their product is the number of devices."""
 
     replica: int  # Copies of the model.
     fsdp: int  # Devices that parameters are gathered from.
     tensor: int  # Devices that share a layer.
+    sequence: int = 1  # Devices that share the tokens of a row.
 
     @property
     def row_shards(self) -> int:
@@ -53,7 +60,27 @@ class MeshShape(NamedTuple):
     @property
     def devices(self) -> int:
         """All devices."""
-        return self.replica * self.fsdp * self.tensor
+        return self.replica * self.fsdp * self.tensor * self.sequence
+
+    @property
+    def weight_shards(self) -> int:
+        """Devices that each weight is gathered from."""
+        return self.fsdp * self.sequence
+
+    @property
+    def weight_axes(self) -> str | tuple[str, str]:
+        """Axes of those devices."""
+        return FSDP if self.sequence == 1 else (FSDP, SEQUENCE)
+
+    @property
+    def token_axes(self) -> tuple[str, ...]:
+        """Axes that the tokens of a batch are split over: what is summed over tokens is summed over them."""
+        return ROW_AXES if self.sequence == 1 else (*ROW_AXES, SEQUENCE)
+
+    def __str__(self) -> str:
+        """Return the sizes as they are told: ``2 replica × 4 fsdp × 1 tensor``, and ``sequence`` where it is used."""
+        used = AXES if self.sequence > 1 else AXES[:-1]
+        return " × ".join(f"{size} {axis}" for size, axis in zip(self, used, strict=False))
 
 
 def slices_of(devices: Sequence[Any]) -> int:
@@ -86,17 +113,17 @@ def mesh_shape(
     Raises:
       SpecError: the sizes do not multiply to the devices, or a slice would not hold whole parts of copies.
     """
-    replica, fsdp, tensor = settings.replica, settings.fsdp, settings.tensor
+    replica, fsdp, tensor, sequence = settings.replica, settings.fsdp, settings.tensor, settings.sequence
     if replica is None and fsdp is None:
-        most = max(1, devices // slices // tensor)
-        thick = [size for size in range(1, most + 1) if most % size == 0 and model_size % (size * tile) == 0]
+        most = max(1, devices // slices // (tensor * sequence))
+        thick = [n for n in range(1, most + 1) if most % n == 0 and model_size % (n * sequence * tile) == 0]
         fsdp = max(thick, default=most)
     if replica is None:
-        replica = max(1, devices // ((fsdp or 1) * tensor))
+        replica = max(1, devices // ((fsdp or 1) * tensor * sequence))
     if fsdp is None:
-        fsdp = max(1, devices // (replica * tensor))
-    shape = MeshShape(replica, fsdp, tensor)
-    written = f"{replica} replica × {fsdp} fsdp × {tensor} tensor"
+        fsdp = max(1, devices // (replica * tensor * sequence))
+    shape = MeshShape(replica, fsdp, tensor, sequence)
+    written = str(shape)
     if shape.devices != devices:
         raise SpecError(
             f"the mesh needs {shape.devices} devices, there are {devices}",
@@ -135,16 +162,34 @@ def check_mesh(shape: MeshShape, architecture: Architecture, file: str | None = 
             )
 
 
+def check_length(length: int, shape: MeshShape, file: str | None = None) -> None:
+    """Refuse rows that can't be cut into two equal chunks for each device along ``sequence``.
+
+    Raises:
+      SpecError: the length is no multiple.
+    """
+    chunks = 2 * shape.sequence
+    if shape.sequence > 1 and length % chunks:
+        raise SpecError(
+            f"rows of {length:,} tokens can't be divided over {shape.sequence} devices, which take two equal chunks each",
+            file=file,
+            field="devices.sequence",
+            value=shape.sequence,
+            remedy=f"Choose another size, or rows of a multiple of {chunks} tokens, in the plan as in evaluation.sequence_length",
+        )
+
+
 def make_mesh(shape: MeshShape, devices: Sequence[Any]) -> Mesh:
     """Return the mesh, neighbours on the fast network close together; with slices, ``replica`` runs over them first."""
     from jax.experimental import mesh_utils
 
     slices = slices_of(devices)
+    sizes = tuple(shape) if shape.sequence > 1 else tuple(shape)[:-1]
     if slices > 1:
-        inner = (shape.replica // slices, shape.fsdp, shape.tensor)
-        arranged = mesh_utils.create_hybrid_device_mesh(inner, (slices, 1, 1), devices)
+        inner, outer = (shape.replica // slices, *sizes[1:]), (slices, *[1] * (len(sizes) - 1))
+        arranged = mesh_utils.create_hybrid_device_mesh(inner, outer, devices, allow_split_physical_axes=True)
     elif devices[0].platform == "cpu":
-        arranged = np.asarray(devices).reshape(shape)
+        arranged = np.asarray(devices).reshape(sizes)
     else:
-        arranged = mesh_utils.create_device_mesh(shape, devices, allow_split_physical_axes=True)
-    return Mesh(arranged, AXES)
+        arranged = mesh_utils.create_device_mesh(sizes, devices, allow_split_physical_axes=True)
+    return Mesh(arranged, AXES[: len(sizes)])

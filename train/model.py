@@ -12,7 +12,8 @@ Glossary of shapes:
 Parameters are float32 and cast to the compute dtype where they are used; normalisation, rotary positions and softmax are
 float32 always. The vocabulary softmax is not here: see :mod:`tootsie.train.loss`.
 
-On several devices the functions run inside ``shard_map``: B, H, K and F are then one device's part.
+On several devices the functions run inside ``shard_map``: B, H, K and F are then one device's part, and t is the tokens of a row
+that it computes, which elsewhere are all T.
 """
 
 from __future__ import annotations
@@ -30,8 +31,7 @@ from jaxtyping import Array, Float, Int
 
 from tootsie.train.architecture import Architecture
 from tootsie.train.attention import SAVED, Attend, AttentionBackend, make_attend
-from tootsie.train.collectives import SINGLE, Layout, enter, gather, leave, look_up
-from tootsie.train.mesh import MeshShape
+from tootsie.train.collectives import SINGLE, Layout, enter, gather, gather_tokens, leave, look_up
 from tootsie.train.remat import GATHERED, Remat, recompute
 from tootsie.train.rope import Rope, rotate, rotation_tables
 from tootsie.train.sharding import shard_shape
@@ -61,7 +61,7 @@ class Execution(NamedTuple):
 class Output(NamedTuple):
     """What the model returns: logits are ``hidden @ head.T``."""
 
-    hidden: jax.Array  # [B, T, D], after the last norm, compute dtype.
+    hidden: jax.Array  # [B, t, D], after the last norm, compute dtype.
     head: (
         jax.Array
     )  # [V, D] or this device's part of it, float32: the output matrix, the embedding itself when tied.
@@ -76,8 +76,7 @@ def rms_norm(x: Float[Array, "... D"], scale: Float[Array, " D"], epsilon: float
 
 def shard(name: str, shape: tuple[int, int], init: hk.initializers.Initializer, layout: Layout) -> jax.Array:
     """Return this device's part of a matrix of the enclosing module, float32; ``shape`` is that of the whole."""
-    mesh = MeshShape(1, layout.fsdp, layout.tensor)
-    return hk.get_parameter(name, shard_shape(name, shape, mesh), init=init)
+    return hk.get_parameter(name, shard_shape(name, shape, layout.mesh), init=init)
 
 
 @dataclasses.dataclass
@@ -96,27 +95,27 @@ class Block(hk.Module):
 
     def __call__(
         self,
-        x: Float[Array, "B T D"],
+        x: Float[Array, "B t D"],
         attend: Attend,
-    ) -> Float[Array, "B T D"]:
+    ) -> Float[Array, "B t D"]:
         """Return the residual stream after this block."""
-        B, T, D = x.shape
+        B, t, D = x.shape
         H, K, P, F = self.heads, self.kv_heads, self.head_size, self.mlp_size
-        cosine, sine = rotation_tables(self.rope, T, P)
-
         layout, init = self.layout, hk.initializers.RandomNormal(self.initializer_scale)
+        tables = rotation_tables(self.rope, t * layout.sequence, P)
+        cosine, sine = (layout.own_tokens(table, axis=0) for table in tables)
 
         def project(
             inputs: jax.Array, outputs: dict[str, int], *, shares: str = "outputs"
         ) -> list[jax.Array]:
-            """Multiply by the matrix of each name, [B T, outputs]; ``tensor`` shares the outputs of all of them or their inputs.
+            """Multiply by the matrix of each name, [B t, outputs]; ``tensor`` shares the outputs of all of them or their inputs.
 
             The inputs have two dimensions, so that the gradient of a matrix is one product: of three, XLA transposes a
             copy of the outputs' gradient first, which a CPU feels.
             """
-            rows, t = inputs.shape[-1], layout.tensor
-            inputs = inputs.reshape(B * T, rows)
-            split = (rows, t) if shares == "outputs" else (rows * t, 1)
+            rows, n = inputs.shape[-1], layout.tensor
+            inputs = inputs.reshape(B * t, rows)
+            split = (rows, n) if shares == "outputs" else (rows * n, 1)
             shards = [
                 shard(name, (split[0], width * split[1]), init, layout) for name, width in outputs.items()
             ]
@@ -126,7 +125,11 @@ class Block(hk.Module):
                 return checkpoint_name(gather(layout, part, (rows, width), dtype), GATHERED)
 
             widths = list(outputs.values())
-            if len(shards) == 1 or layout.fsdp == 1 or any(part.shape[0] == rows for part in shards):
+            if (
+                len(shards) == 1
+                or layout.mesh.weight_shards == 1
+                or any(part.shape[0] == rows for part in shards)
+            ):
                 return [inputs @ whole(part, width) for part, width in zip(shards, widths, strict=True)]
             # One gather for all: small ones cost twice, because the TPU compiler makes an all-reduce of them.
             joined = inputs @ whole(jnp.concatenate(shards, axis=1), sum(widths))
@@ -138,19 +141,22 @@ class Block(hk.Module):
         with jax.named_scope("attention"):  # for profiles: benchmarks/step_shares.py
             h = enter(layout, norm("attention_norm"))
             query, key, value = project(h, {"query": H * P, "key": K * P, "value": K * P})
-            query = checkpoint_name(rotate(query.reshape(B, T, H, P), cosine, sine), "query")
-            key = checkpoint_name(rotate(key.reshape(B, T, K, P), cosine, sine), "key")
-            value = checkpoint_name(value.reshape(B, T, K, P), "value")
-            attention = checkpoint_name(attend(query, key, value), SAVED).reshape(B, T, H * P)
+            query = checkpoint_name(rotate(query.reshape(B, t, H, P), cosine, sine), "query")
+            key = checkpoint_name(rotate(key.reshape(B, t, K, P), cosine, sine), "key")
+            value = checkpoint_name(value.reshape(B, t, K, P), "value")
+            if layout.sequence > 1:  # in one exchange, [B, T, 2K, P]
+                both = gather_tokens(layout, jnp.concatenate([key, value], axis=2))
+                key, value = jnp.split(checkpoint_name(both, GATHERED), 2, axis=2)
+            attention = checkpoint_name(attend(query, key, value), SAVED).reshape(B, t, H * P)
             (output,) = project(attention, {"output": D}, shares="inputs")
-            x = checkpoint_name(x + leave(layout, output.reshape(B, T, D)), "middle")
+            x = checkpoint_name(x + leave(layout, output.reshape(B, t, D)), "middle")
 
         with jax.named_scope("mlp"):
             h = enter(layout, norm("mlp_norm"))
             (gate,), (up,) = project(h, {"gate": F}), project(h, {"up": F})
             gate, up = checkpoint_name(gate, "gate"), checkpoint_name(up, "up")
             (down,) = project(jax.nn.silu(gate) * up, {"down": D}, shares="inputs")  # SwiGLU (Shazeer 2020)
-            return x + leave(layout, down.reshape(B, T, D))
+            return x + leave(layout, down.reshape(B, t, D))
 
 
 @dataclasses.dataclass
@@ -166,14 +172,19 @@ class Llama(hk.Module):
         tokens: Int[Array, "B T"],
         segment_ids: Int[Array, "B T"],
     ) -> Output:
-        """Return hidden states for each position, which see only their own document up to there."""
+        """Return hidden states for each position, which see only their own document up to there.
+
+        All devices along ``sequence`` are given the same rows; each returns the hidden states of its own tokens.
+        """
         a, run = self.architecture, self.execution
         layout = run.layout
         init = hk.initializers.RandomNormal(a.initializer_scale)
         sizes = (a.vocabulary_size, a.model_size)
         embedding = shard("embedding", sizes, init, layout)
-        x = look_up(layout, embedding, tokens, a.model_size, run.compute_dtype)  # [B, T, D]
-        attend = make_attend(run.attention, segment_ids)
+        own = layout.own_tokens(tokens, axis=1)
+        x = look_up(layout, embedding, own, a.model_size, run.compute_dtype)  # [B, t, D]
+        attend = make_attend(run.attention, segment_ids, layout.sequence, layout.sequence_rank())
+        gathers = layout.mesh.weight_shards > 1
 
         def block(name: str) -> Block:
             return Block(
@@ -189,12 +200,12 @@ class Llama(hk.Module):
             )
 
         if run.layer_loop is LayerLoop.STACKED:
-            layer = recompute(run.remat, layout.fsdp > 1, hk.remat, lambda x: block("layer")(x, attend))
+            layer = recompute(run.remat, gathers, hk.remat, lambda x: block("layer")(x, attend))
             x = hk.experimental.layer_stack(a.layers)(lambda x: layer(x))(x)
         else:
             for index in range(a.layers):
                 x = recompute(
-                    run.remat, layout.fsdp > 1, hk.remat, lambda x, i=index: block(f"layer_{i}")(x, attend)
+                    run.remat, gathers, hk.remat, lambda x, i=index: block(f"layer_{i}")(x, attend)
                 )(x)
 
         hidden = rms_norm(x, hk.get_parameter("final_norm", [a.model_size], init=jnp.ones), a.norm_epsilon)

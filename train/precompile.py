@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 from tootsie.datasets.errors import SpecError
@@ -159,7 +160,9 @@ def compile_step(
         arguments=memory.argument_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes,
         memory=memory.peak_memory_in_bytes,
         matrix_flops=hlo.matrix_flops(program),
-        attention_flops=sum(times * _kernel_flops(name, query) for name, query, times in kernels),
+        attention_flops=sum(
+            times * _kernel_flops(name, query, sizes.sequence) for name, query, times in kernels
+        ),
         kernels=sorted({name.split(".")[0] for name, _, _ in kernels}),
         axis_bytes=axis_bytes,
         cycles_seconds=hlo.estimated_cycles(program) / chip.clock,
@@ -176,17 +179,17 @@ def compile_step(
     )
 
 
-def _kernel_flops(name: str, query: tuple[int, ...]) -> float:
+def _kernel_flops(name: str, query: tuple[int, ...], sequence: int) -> float:
     """Two products forward; backward five in one kernel: scores again, and the gradients of all that went in."""
-    rows, heads, length, size = query
-    backward = "dkv" in name
-    pairs = visited_share(length, backward) * length**2
+    rows, heads, own, size = query  # own: the tokens of one device
+    backward, length = "dkv" in name, own * sequence
+    pairs = visited_share(length, backward, sequence) * length * own
     return (5 if backward else 2) * 2 * rows * heads * size * pairs
 
 
 def axis_of(group: tuple[int, ...], mesh: MeshShape) -> str:
     """Return the axes of the mesh along which the devices of a group differ, such as ``fsdp``."""
-    places = [(n // (mesh.fsdp * mesh.tensor), n // mesh.tensor % mesh.fsdp, n % mesh.tensor) for n in group]
+    places = [np.unravel_index(n, mesh) for n in group]
     return (
         " and ".join(name for i, name in enumerate(AXES) if len({place[i] for place in places}) > 1) or "none"
     )
@@ -224,7 +227,7 @@ def candidates(
     def seconds(chosen: DeviceSettings) -> float:
         parts = microbatches(rows, chosen.rows_per_device)
         least = floor(architecture, mesh, *shape, chosen.remat, parts, False, gradient_bytes=4)
-        return least.flops / chip.peak + (least.fsdp_bytes + least.tensor_bytes) / chip.interconnect
+        return least.flops / chip.peak + (least.bytes - least.replica_bytes) / chip.interconnect
 
     tried = [
         settings.model_copy(update={"remat": policy, "rows_per_device": rows // parts})

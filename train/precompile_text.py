@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tootsie.train.mesh import FSDP, SEQUENCE
 from tootsie.train.precompile import Compiled
 
 
@@ -15,7 +16,7 @@ def lines_of(phases: list[str], program: Compiled) -> list[str]:
     first, last = program.step_seconds
     lines = [
         f"{', '.join(phases)}: {program.shape.batch_size:,} × {program.shape.length:,} tokens on {mesh.devices:,} {chip.name} "
-        f"chips, {mesh.replica} replica × {mesh.fsdp} fsdp × {mesh.tensor} tensor, remat {settings.remat.value}, "
+        f"chips, {mesh}, remat {settings.remat.value}, "
         f"{at_once} of {rows} rows at a time",
         f"  {'':<28}{'compiled':>12}{'floor':>12}{'ratio':>8}",
         _row("memory of HBM", program.memory / 2**30, chip.memory / 2**30, "GiB", "of"),
@@ -36,7 +37,9 @@ def lines_of(phases: list[str], program: Compiled) -> list[str]:
         f"  {'  recomputed of the floor':<28}{'':>12}{(floor.remat_flops + floor.remat_attention_flops) / 1e12:>10,.1f} T",
         _row("bytes sent", program.bytes / 1e9, floor.bytes / 1e9, "GB"),
     ]
-    known = {"fsdp": floor.fsdp_bytes, "tensor": floor.tensor_bytes}
+    known = {"tensor": floor.tensor_bytes, "sequence": floor.sequence_bytes}
+    weights = " and ".join(axis for axis in (FSDP, SEQUENCE) if getattr(mesh, axis) > 1)
+    known[weights] = known.get(weights, 0.0) + floor.fsdp_bytes
     known["between slices" if between else "replica"] = floor.replica_bytes
     for axis, size in sorted(program.axis_bytes.items(), key=lambda item: -item[1]):
         lines.append(_row(f"  {axis}", size / 1e9, known.get(axis, 0.0) / 1e9, "GB"))

@@ -8,7 +8,7 @@
 | norms | [D] | – | – |
 
 Where D can't be divided, the other dimension is split over ``fsdp`` too. A stack of layers is split like one layer. Optimizer
-moments and averages are split like their parameter.
+moments and averages are split like their parameter. Where the mesh has an axis ``sequence``, ``fsdp`` here means both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TENSOR_DIMENSION = {"query": 1, "key": 1, "value": 1, "gate": 1, "up": 1}
 _TENSOR_DIMENSION |= {"output": 0, "down": 0, "embedding": 0, "head": 0}
 
 ROWS = PartitionSpec(ROW_AXES)
-"""How the rows of a batch are split: over replicas and fsdp alike."""
+"""How the rows of a batch are split: over replicas and fsdp alike. Devices along ``sequence`` have the same rows, whole."""
 
 
 def partition(name: str, shape: tuple[int, ...], mesh: MeshShape) -> PartitionSpec:
@@ -51,14 +51,16 @@ def partition(name: str, shape: tuple[int, ...], mesh: MeshShape) -> PartitionSp
     axes: list[Any] = [None] * len(shape)
     if mesh.tensor > 1:
         axes[shared] = TENSOR
-    if mesh.fsdp > 1:
-        if shape[other] % mesh.fsdp == 0:
-            axes[other] = FSDP
-        elif shape[shared] % (mesh.tensor * mesh.fsdp) == 0:
-            axes[shared] = (TENSOR, FSDP) if mesh.tensor > 1 else FSDP
+    shards, over = mesh.weight_shards, mesh.weight_axes
+    if shards > 1:
+        if shape[other] % shards == 0:
+            axes[other] = over
+        elif shape[shared] % (mesh.tensor * shards) == 0:
+            both = (TENSOR, over) if isinstance(over, str) else (TENSOR, *over)
+            axes[shared] = both if mesh.tensor > 1 else over
         elif int(np.prod(shape)) > SMALL:
             raise SpecError(
-                f"the parameter {name!r} of shape {list(shape)} can't be split over {mesh.fsdp} devices",
+                f"the parameter {name!r} of shape {list(shape)} can't be split over {shards} devices",
                 field="devices.fsdp",
                 value=mesh.fsdp,
                 remedy="Choose a divisor of the model size, and let 'replica' take the rest of the devices",
@@ -104,7 +106,7 @@ def replicated_leaves(tree: Any, mesh: MeshShape) -> list[str]:
     return [
         jax.tree_util.keystr(path)
         for (path, leaf), spec in zip(paths, specs, strict=True)
-        if int(np.prod(leaf.shape)) > SMALL and mesh.fsdp > 1 and FSDP not in str(spec)
+        if int(np.prod(leaf.shape)) > SMALL and mesh.weight_shards > 1 and FSDP not in str(spec)
     ]
 
 
@@ -144,7 +146,7 @@ def check_batch(batch_size: int, mesh: MeshShape, file: str | None = None) -> No
             file=file,
             field="devices",
             value=f"{mesh.replica} replica × {mesh.fsdp} fsdp",
-            remedy="Give the rest of the devices to 'tensor', or use fewer",
+            remedy="Give the rest of the devices to 'sequence' or 'tensor', or use fewer",
         )
 
 

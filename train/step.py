@@ -2,7 +2,7 @@
 
 Glossary of shapes:
 - B: batch size; inside ``shard_map``, the rows of one device.
-- T: sequence length.
+- T: sequence length. t: tokens of a row that one device computes; T but on a mesh with an axis ``sequence``.
 
 On several devices only the gradients are computed inside ``shard_map``; the optimizer works leaf by leaf on whatever part of
 each leaf a device has.
@@ -23,7 +23,7 @@ from jax.sharding import Mesh, PartitionSpec, SingleDeviceSharding
 from tootsie.train.collectives import SINGLE, Layout
 from tootsie.train.ema import HOST, in_device_memory, in_host_memory, update_ema
 from tootsie.train.loss import BLOCK, TokenSums, cross_entropy, scored_targets
-from tootsie.train.mesh import ROW_AXES, MeshShape
+from tootsie.train.mesh import MeshShape
 from tootsie.train.norms import step_norms
 from tootsie.train.optimizer import UNGUARDED, Guard, StepSettings, adamw, global_norm
 from tootsie.train.sharding import ROWS, check_batch, partition_tree, shape_of, shardings
@@ -175,9 +175,11 @@ def make_gradient(
 
     def local(params: Any, rows: Rows, z_weight: jax.Array) -> tuple[Any, TokenSums, jax.Array]:
         targets, scored = scored_targets(rows.tokens, rows.loss_mask, bos_id)
+        # The model takes whole rows and gives the hidden states of this device's tokens, [B, t, D].
+        targets, scored = (split.layout.own_tokens(x, axis=1) for x in (targets, scored))
         count = jnp.sum(scored)
         if split.mesh is not None:
-            count = jax.lax.psum(count, ROW_AXES)
+            count = jax.lax.psum(count, shape_of(split.mesh).token_axes)
         parts = microbatches(rows.tokens.shape[0], split.rows_per_device)
 
         def objective(params: Any, part: Any) -> tuple[jax.Array, TokenSums]:
@@ -214,12 +216,13 @@ def make_gradient(
     mesh = split.mesh
 
     def sharded(params: Any, rows: Rows, z_weight: jax.Array) -> tuple[Any, TokenSums, jax.Array]:
-        check_batch(rows.tokens.shape[0], shape_of(mesh))
-        specs = partition_tree(params, shape_of(mesh))
+        shape = shape_of(mesh)
+        check_batch(rows.tokens.shape[0], shape)
+        specs = partition_tree(params, shape)
 
         def summed(params: Any, rows: Rows, z_weight: jax.Array) -> tuple[Any, TokenSums, jax.Array]:
             gradients, sums, count = local(params, rows, z_weight)
-            return _sum_over_rows(gradients, specs, shape_of(mesh)), jax.lax.psum(sums, ROW_AXES), count
+            return _sum_over_tokens(gradients, specs, shape), jax.lax.psum(sums, shape.token_axes), count
 
         return jax.shard_map(
             summed,
@@ -239,12 +242,12 @@ def microbatches(rows: int, at_most: int | None) -> int:
     return next(parts for parts in range(1, rows + 1) if rows % parts == 0 and rows // parts <= at_most)
 
 
-def _sum_over_rows(gradients: Any, specs: Any, mesh: MeshShape) -> Any:
-    """Sum over replicas, and over ``fsdp`` what is not split there: what is split was summed when it was scattered."""
+def _sum_over_tokens(gradients: Any, specs: Any, mesh: MeshShape) -> Any:
+    """Sum over replicas, and over the other axes what is not split there: what is split was summed when it was scattered."""
 
     def total(leaf: jax.Array, spec: PartitionSpec) -> jax.Array:
         split = {axis for axes in spec for axis in ((axes,) if isinstance(axes, str) else axes or ())}
-        axes = tuple(axis for axis in ROW_AXES if getattr(mesh, axis) > 1 and axis not in split)
+        axes = tuple(axis for axis in mesh.token_axes if getattr(mesh, axis) > 1 and axis not in split)
         return jax.lax.psum(leaf, axes) if axes else leaf
 
     return jax.tree.map(total, gradients, specs)

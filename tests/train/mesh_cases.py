@@ -2,7 +2,7 @@
 
     XLA_FLAGS=--xla_force_host_platform_device_count=4 python tests/train/mesh_cases.py CASE…
 
-A case is REPLICA.FSDP.TENSOR.ROWS_PER_DEVICE.LOOP.REMAT.TIED (0 rows: all at once).
+A case is REPLICA.FSDP.TENSOR.SEQUENCE.ROWS_PER_DEVICE.LOOP.REMAT.TIED (0 rows: all at once).
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def rows(step: int) -> Rows:
 
 
 def run(case: str) -> dict[str, Any]:
-    replica, fsdp, tensor, at_a_time, loop, remat, tied = case.split(".")
-    shape = MeshShape(int(replica), int(fsdp), int(tensor))
+    *sizes, at_a_time, loop, remat, tied = case.split(".")
+    shape = MeshShape(*map(int, sizes))
     layers = SMALL.layers if loop == "stacked" else 1
     architecture = SMALL.model_copy(update={"tied_embeddings": tied == "tied", "layers": layers})
     mesh = make_mesh(shape, jax.devices()[: shape.devices]) if shape.devices > 1 else None
-    layout = Layout(shape.fsdp, shape.tensor)
+    layout = Layout(shape.fsdp, shape.tensor, sequence=shape.sequence)
     execution = Execution("float32", LayerLoop(loop), remat=Remat(remat), layout=layout)
     model = build(architecture, execution)
     split = Split(mesh, layout, int(at_a_time) or None, loss_block=8)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from tootsie.datasets.errors import SpecError
-from tootsie.train import attention
+from tootsie.train import attention, zigzag
 from tootsie.train.attention import AttentionBackend, attend, attention_mask, choose, make_attend
 from tootsie.train.blocked_attention import query_blocks
+from tootsie.train.paired_attention import block_size
 
 
 def test_attention_equals_a_loop_over_heads_and_positions() -> None:
@@ -68,6 +69,39 @@ def test_blocks_compute_the_reference_and_its_gradient(length: int) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("backend", "shards", "length", "head"),
+    [("xla", 3, 30, 8), ("xla", 2, 1280, 8), ("reference", 3, 30, 8), ("splash", 2, 1024, 128)],
+)
+def test_the_parts_of_divided_rows_compute_the_reference_and_its_gradient(
+    backend: str, shards: int, length: int, head: int
+) -> None:
+    """Each device has two chunks of the queries; documents end anywhere. The gradient of a key is the sum over devices."""
+    assert block_size(1280 // 4) == 160  # two blocks a chunk
+    assert block_size(30 // 6) == 5
+    rng = np.random.default_rng(4)
+    inputs = [jnp.asarray(rng.normal(size=(1, length, heads, head)), jnp.float32) for heads in (2, 1, 1)]
+    segments = jnp.asarray(1 + np.cumsum(rng.random((1, length)) < 5 / length, axis=1), jnp.int32)
+    weights = jnp.asarray(rng.normal(size=inputs[0].shape), jnp.float32)
+
+    def divided(query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
+        def of(rank: jax.Array) -> jax.Array:
+            own = zigzag.take(query, shards, rank, axis=1)
+            if backend == "splash":
+                return attention._splash(own, key, value, segments, shards, rank, interpret=True)
+            return make_attend(AttentionBackend(backend), segments, shards, rank)(own, key, value)
+
+        parts = jax.lax.map(of, jnp.arange(shards))  # [S, B, t, H, P]
+        return jnp.sum(weights * zigzag.join(parts.swapaxes(0, 1)))
+
+    def whole(*x: jax.Array) -> jax.Array:
+        return jnp.sum(weights * attend(*x, attention_mask(segments)))
+
+    found, expected = (jax.jit(jax.value_and_grad(f, (0, 1, 2)))(*inputs) for f in (divided, whole))
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-3 if backend == "splash" else 1e-4)
+
+
 def test_blocks_keep_nothing_of_the_square_of_the_length() -> None:
     *inputs, segments = case(1024)
     attend = make_attend(AttentionBackend.XLA, segments)
@@ -85,19 +119,22 @@ def test_reference_is_float32_whatever_comes_in() -> None:
 
 
 def test_a_backend_that_cannot_run_is_refused_with_the_reason() -> None:
-    for asked, platform, length, head, dtype, reason in (
-        ("splash", "cpu", 4096, 128, "bfloat16", "TPU kernel, the devices are 'cpu'"),
-        ("splash", "tpu", 4000, 128, "bfloat16", "multiple of 128 tokens, not 4000"),
-        ("auto", "tpu", 100, 128, "bfloat16", "multiple of 128 tokens, not 100"),
-        ("cudnn", "cpu", 4096, 128, "bfloat16", "NVIDIA GPU"),
-        ("auto", "gpu", 4096, 128, "float32", "compute_dtype bfloat16, not float32"),
-        ("auto", "gpu", 4096, 12, "bfloat16", "multiple of 8"),
+    for asked, platform, length, head, dtype, shards, reason in (
+        ("splash", "cpu", 4096, 128, "bfloat16", 1, "TPU kernel, the devices are 'cpu'"),
+        ("splash", "tpu", 4000, 128, "bfloat16", 1, "multiple of 128 tokens, not 4000"),
+        ("auto", "tpu", 100, 128, "bfloat16", 1, "multiple of 128 tokens, not 100"),
+        ("auto", "tpu", 4096 + 512, 128, "bfloat16", 4, "multiple of 1024 tokens, where 4 devices share"),
+        ("cudnn", "cpu", 4096, 128, "bfloat16", 1, "NVIDIA GPU"),
+        ("auto", "gpu", 4096, 128, "float32", 1, "compute_dtype bfloat16, not float32"),
+        ("auto", "gpu", 4096, 128, "bfloat16", 2, "takes whole rows, and 'sequence' divides them over 2"),
+        ("auto", "gpu", 4096, 12, "bfloat16", 1, "multiple of 8"),
     ):
         with pytest.raises(SpecError, match=reason) as raised:
-            choose(asked, False, platform, length, head, dtype, lambda line: None)
+            choose(asked, False, platform, length, head, dtype, lambda line: None, None, shards)
         assert "attention_fallback: true" in str(raised.value)
         said: list[str] = []
-        assert choose(asked, True, platform, length, head, dtype, said.append) is AttentionBackend.XLA
+        found = choose(asked, True, platform, length, head, dtype, said.append, None, shards)
+        assert found is AttentionBackend.XLA
         assert said[0].startswith("attention: xla, because")
         assert reason.split(",")[0] in said[0]
 
@@ -115,11 +152,13 @@ def test_blocks_of_the_kernel_divide_the_row() -> None:
 
 def test_the_share_of_visited_pairs_is_counted_block_by_block() -> None:
     for length in (512, 1024, 1536, 4096):
-        for backward in (False, True):
-            queries = attention.splash_block(length)
-            keys = attention.splash_block(length, 1024) if backward else queries
+        for backward, sequence in ((False, 1), (True, 1), (False, 2), (True, 2)):
+            if length % (256 * sequence):
+                continue
+            queries = attention.splash_block(length if sequence == 1 else length // 4)
+            keys = attention.splash_block(length, 1024 if backward else 512)
             seen = np.tril(np.ones((length, length), bool)).reshape(
                 length // queries, queries, length // keys, keys
             )
             visited = seen.any(axis=(1, 3)).sum() * queries * keys
-            assert attention.visited_share(length, backward) == visited / length**2
+            assert attention.visited_share(length, backward, sequence) == visited / length**2

@@ -41,6 +41,14 @@ def test_the_floor_of_the_8b_on_two_v5e_pods_by_hand() -> None:
     assert of_kestrel(microbatches=2).fsdp_bytes == 2 * least.fsdp_bytes
 
 
+def test_rows_that_are_divided_cost_the_gathers_of_keys_and_values() -> None:
+    """Four chips have the rows of one: the same work for each, weights spread as far, eight heads of keys and of values in bfloat16."""
+    rows, divided = of_kestrel(), of_kestrel(mesh=MeshShape(2, 64, 1, 4))
+    wanted = 3 / 4 * 1024 * 4096 / 128 * 32 * 2 * 8 * 128 * (2 + 2 + 4)
+    assert divided.sequence_bytes == wanted
+    assert divided == rows._replace(sequence_bytes=wanted)
+
+
 def test_a_policy_that_keeps_less_computes_more_again() -> None:
     again = [of_kestrel(remat).flops for remat in (Remat.PROJECTIONS, Remat.ATTENTION, Remat.BLOCK)]
     assert again == sorted(again)
@@ -56,6 +64,10 @@ def test_groups_are_named_by_the_axes_they_run_along() -> None:
     assert axis_of((0, 8), mesh) == "replica"
     assert axis_of(tuple(range(0, 16, 2)), mesh) == "replica and fsdp"
     assert axis_of((3,), mesh) == "none"
+    divided = MeshShape(1, 4, 2, 2)
+    assert axis_of((0, 1), divided) == "sequence"
+    assert axis_of((0, 2), divided) == "tensor"
+    assert axis_of((0, 1, 4, 5, 8, 9, 12, 13), divided) == "fsdp and sequence"
 
 
 def test_a_search_begins_with_what_would_be_fastest() -> None:

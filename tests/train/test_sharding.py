@@ -18,7 +18,7 @@ from tests.train.conftest import FakePlan, make_inputs
 from tootsie.datasets.errors import SpecError
 from tootsie.train.architecture import PRESETS, Architecture
 from tootsie.train.loop import train
-from tootsie.train.mesh import MeshSettings, MeshShape, check_mesh, mesh_shape
+from tootsie.train.mesh import MeshSettings, MeshShape, check_length, check_mesh, mesh_shape
 from tootsie.train.metrics import read_lines
 from tootsie.train.model import Execution, LayerLoop, build
 from tootsie.train.sharding import partition, partition_tree, replicated_leaves, shard_shape
@@ -29,16 +29,18 @@ FOUR_DEVICES = {
     "XLA_FLAGS": "--xla_force_host_platform_device_count=4 --xla_cpu_use_fusion_emitters=false",
     "JAX_PLATFORMS": "cpu",
 }
-ONE = "1.1.1.0.unrolled.none.untied"
+ONE = "1.1.1.1.0.unrolled.none.untied"
 CASES = [
     ONE,
-    "1.1.1.0.unrolled.none.tied",
-    "1.1.1.2.unrolled.none.untied",  # accumulation alone
-    "1.4.1.0.unrolled.none.untied",
-    "1.4.1.1.stacked.block.untied",  # accumulation on each device, recomputation in a scan
-    "2.2.1.0.unrolled.attention.tied",
-    "1.2.2.0.stacked.projections.untied",
-    "1.2.2.2.unrolled.block.untied",
+    "1.1.1.1.0.unrolled.none.tied",
+    "1.1.1.1.2.unrolled.none.untied",  # accumulation alone
+    "1.4.1.1.0.unrolled.none.untied",
+    "1.4.1.1.1.stacked.block.untied",  # accumulation on each device, recomputation in a scan
+    "2.2.1.1.0.unrolled.attention.tied",
+    "1.2.2.1.0.stacked.projections.untied",
+    "1.1.1.4.0.unrolled.none.untied",
+    "1.2.1.2.0.unrolled.attention.tied",
+    "1.1.2.2.2.unrolled.block.untied",
 ]
 
 
@@ -71,11 +73,11 @@ def test_stacked_layers_on_meshes_agree_with_each_other(found: dict[str, Any]) -
 
 
 def test_the_parts_are_as_small_as_the_mesh_allows(found: dict[str, Any]) -> None:
-    parts = found["1.4.1.0.unrolled.none.untied"]["parts"]
+    parts = found["1.4.1.1.0.unrolled.none.untied"]["parts"]
     assert parts["llama/embedding"] == [64, 8]
     assert parts["llama/layer_0/query"] == [8, 32]
     assert parts["llama/layer_0/down"] == [48, 8]
-    assert found["1.2.2.0.stacked.projections.untied"]["parts"][
+    assert found["1.2.2.1.0.stacked.projections.untied"]["parts"][
         "llama/__layer_stack_no_per_layer/layer/down"
     ] == [
         2,
@@ -97,22 +99,35 @@ def test_no_large_leaf_of_the_state_lies_whole_on_every_device(name: str, mesh: 
 def test_a_model_size_that_does_not_divide_is_split_along_the_other_dimension() -> None:
     assert shard_shape("query", (36, 64), MeshShape(1, 8, 1)) == (36, 8)
     assert shard_shape("query", (5, 36, 64), MeshShape(1, 8, 2)) == (5, 36, 4)
+    assert shard_shape("query", (5, 36, 64), MeshShape(1, 2, 2, 4)) == (5, 36, 4)
+    assert shard_shape("query", (32, 64), MeshShape(1, 2, 2, 4)) == (4, 32)
     with pytest.raises(SpecError, match=r"'head' of shape \[50001, 4099\] can't be split over 8 devices"):
         partition("head", (50_001, 4099), MeshShape(1, 8, 1))
 
 
 def test_the_mesh_follows_from_the_devices_where_it_is_not_written() -> None:
-    assert mesh_shape(MeshSettings(), 8) == (1, 8, 1)
-    assert mesh_shape(MeshSettings(), 512, slices=2) == (2, 256, 1)
-    assert mesh_shape(MeshSettings(tensor=4), 512, slices=2) == (2, 64, 4)
-    assert mesh_shape(MeshSettings(fsdp=64), 512, slices=2) == (8, 64, 1)
-    assert mesh_shape(MeshSettings(), 1024, model_size=4096, tile=16) == (4, 256, 1)
-    assert mesh_shape(MeshSettings(), 512, slices=2, model_size=4096, tile=16) == (2, 256, 1)
-    assert mesh_shape(MeshSettings(fsdp=1024), 1024, model_size=4096, tile=16) == (1, 1024, 1)
+    assert mesh_shape(MeshSettings(), 8) == MeshShape(1, 8, 1)
+    assert mesh_shape(MeshSettings(), 512, slices=2) == MeshShape(2, 256, 1)
+    assert mesh_shape(MeshSettings(tensor=4), 512, slices=2) == MeshShape(2, 64, 4)
+    assert mesh_shape(MeshSettings(sequence=4), 512, slices=2) == MeshShape(2, 64, 1, 4)
+    assert mesh_shape(MeshSettings(fsdp=64), 512, slices=2) == MeshShape(8, 64, 1)
+    assert mesh_shape(MeshSettings(), 1024, model_size=4096, tile=16) == MeshShape(4, 256, 1)
+    assert mesh_shape(MeshSettings(), 512, slices=2, model_size=4096, tile=16) == MeshShape(2, 256, 1)
+    assert mesh_shape(MeshSettings(fsdp=1024), 1024, model_size=4096, tile=16) == MeshShape(1, 1024, 1)
+    # Weights are split over both axes, and no thinner for that.
+    assert mesh_shape(MeshSettings(sequence=4), 1024, model_size=4096, tile=16) == MeshShape(4, 64, 1, 4)
     with pytest.raises(SpecError, match="the mesh needs 6 devices, there are 8"):
         mesh_shape(MeshSettings(replica=2, fsdp=3), 8)
-    with pytest.raises(SpecError, match="must not be spread over two"):
-        mesh_shape(MeshSettings(replica=1), 512, slices=2)
+    for settings in (MeshSettings(replica=1), MeshSettings(sequence=512)):
+        with pytest.raises(SpecError, match="must not be spread over two"):
+            mesh_shape(settings, 512, slices=2)
+
+
+def test_rows_that_do_not_divide_into_two_chunks_a_device_are_refused() -> None:
+    check_length(17, MeshShape(8, 1, 1))
+    check_length(24, MeshShape(1, 1, 1, 4))
+    with pytest.raises(SpecError, match=r"rows of 4,100 tokens.*over 4 devices.*multiple of 8 tokens"):
+        check_length(4100, MeshShape(1, 2, 1, 4))
 
 
 def test_heads_that_a_tensor_axis_cannot_share_are_named(tiny: Architecture) -> None:
@@ -142,12 +157,15 @@ def same_but_for_rounding(one: Any, other: Any) -> bool:
 def test_a_run_may_change_its_mesh_between_two_checkpoints(
     tmp_path: Path, run_file: Callable[..., Any]
 ) -> None:
-    """Begun on fsdp 4 and ended on 2 × 2: the same rows, and the same losses but for rounding, as on one device."""
+    """Begun on fsdp 4 and ended on tensor 2 × sequence 2: the same rows, and the same figures but for rounding, as on one device.
+
+    Evaluation and averaged weights included.
+    """
     steps = (0, 6, 6)  # no batch size but eight, so that each mesh compiles one step
     script = Path(__file__).with_name("mesh_run.py")
     out, alone = tmp_path / "mesh", tmp_path / "alone"
     said = []
-    for limit, devices in ((6, {"rows_per_device": 1}), (0, {"fsdp": 2, "tensor": 2, "remat": "block"})):
+    for limit, devices in ((6, {"rows_per_device": 1}), (0, {"tensor": 2, "sequence": 2, "remat": "block"})):
         done = subprocess.run(
             [sys.executable, str(script), str(out), str(limit), json.dumps(devices)],
             env=FOUR_DEVICES | {"PLAN": json.dumps(steps)},
@@ -158,6 +176,7 @@ def test_a_run_may_change_its_mesh_between_two_checkpoints(
         assert done.returncode == 0, done.stderr[-3000:]
         said.append(done.stdout)
     assert "4 devices: 1 replica × 4 fsdp × 1 tensor" in said[0]
+    assert "4 devices: 1 replica × 1 fsdp × 2 tensor × 2 sequence" in said[1]
     assert "attention: xla" in said[0]
     assert '"resumed_from": 6' in said[1]
     train(run_file(alone), make_inputs(FakePlan(steps=steps)), lambda line: None)
