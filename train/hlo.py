@@ -119,9 +119,14 @@ def executed(program: Program) -> Iterator[tuple[Instruction, dict[str, Instruct
                 assert body is not None
                 stack.append((body[1], times * trip_count(program, instruction), fused))
             elif instruction.opcode in ("fusion", "call", "conditional", "async-start"):
-                called = _CALLS.search(instruction.rest)
-                for target in re.findall(r"%([\w.\-]+)", called[1]) if called else ():
+                for target in called(instruction):
                     stack.append((target, times, fused or instruction.opcode == "fusion"))
+
+
+def called(instruction: Instruction) -> tuple[str, ...]:
+    """Return the names of the computations that an instruction calls; of a loop none."""
+    found = _CALLS.search(instruction.rest)
+    return tuple(re.findall(r"%([\w.\-]+)", found[1])) if found else ()
 
 
 def trip_count(program: Program, loop: Instruction) -> int:
@@ -187,26 +192,43 @@ def _convolution_flops(convolution: Instruction, computation: dict[str, Instruct
     return flops
 
 
+_COLLECTIVES = ("all-gather", "reduce-scatter", "all-reduce", "all-to-all", "collective-permute")
+
+
 def collectives(program: Program) -> list[Collective]:
     """Return every exchange of arrays between devices."""
     found, chains = [], set()
     for instruction, computation, times, _ in executed(program):
-        kind = instruction.opcode.removesuffix("-start")
-        if kind == "send" and "megascale" in instruction.rest:
-            size = size_in_bytes(computation[instruction.operands[0]].shape)
-            found.append(Collective("between slices", size, (), times, _source(instruction)))
-        if kind not in ("all-gather", "reduce-scatter", "all-reduce", "all-to-all", "collective-permute"):
+        exchange = exchange_of(instruction, computation, times)
+        if exchange is None:
             continue
-        chain = re.search(r'chain_id="(\d+)"', instruction.rest)
-        if chain is not None:
-            if chain[1] in chains:
-                continue
-            chains.add(chain[1])
-        operands = sum(size_in_bytes(computation[name].shape) for name in instruction.operands)
-        group = _first_group(instruction.rest)
-        size = operands * len(group) if kind == "all-gather" else operands
-        found.append(Collective(kind, size, group, times, _source(instruction)))
+        chain = chain_of(instruction)
+        if chain is None or chain not in chains:
+            found.append(exchange)
+        chains.add(chain)
     return found
+
+
+def exchange_of(
+    instruction: Instruction, computation: dict[str, Instruction], times: int = 1
+) -> Collective | None:
+    """Return what one instruction exchanges, as one of so many runs; ``None`` where it is not a collective or its start."""
+    kind = instruction.opcode.removesuffix("-start")
+    if kind == "send" and "megascale" in instruction.rest:
+        size = size_in_bytes(computation[instruction.operands[0]].shape)
+        return Collective("between slices", size, (), times, _source(instruction))
+    if kind not in _COLLECTIVES:
+        return None
+    operands = sum(size_in_bytes(computation[name].shape) for name in instruction.operands)
+    group = _first_group(instruction.rest)
+    size = operands * len(group) if kind == "all-gather" else operands
+    return Collective(kind, size, group, times, _source(instruction))
+
+
+def chain_of(instruction: Instruction) -> str | None:
+    """Return the number that a collective's parts share where the TPU compiler has spread it over several fusions."""
+    chain = re.search(r'chain_id="(\d+)"', instruction.rest)
+    return chain[1] if chain else None
 
 
 def _source(instruction: Instruction) -> str:
@@ -240,23 +262,38 @@ def wire_bytes(collective: Collective) -> float:
     return collective.times * per_run * collective.bytes
 
 
+def cycles_of(instruction: Instruction) -> int | None:
+    """Return the TPU compiler's own estimate for one run of an instruction, where it gives one."""
+    found = re.search(r'"estimated_cycles":"(\d+)"', instruction.rest)
+    return int(found[1]) if found else None
+
+
 def estimated_cycles(program: Program) -> int:
     """Return the sum of the TPU compiler's estimates for its own instructions; 0 where it gives none."""
     return sum(
-        times * int(found[1])
+        times * (cycles_of(instruction) or 0)
         for instruction, _, times, fused in executed(program)
-        if not fused and (found := re.search(r'"estimated_cycles":"(\d+)"', instruction.rest))
+        if not fused
     )
+
+
+def splash_query(
+    instruction: Instruction, computation: dict[str, Instruction]
+) -> tuple[str, tuple[int, ...]] | None:
+    """Return name and shape of the queries [B, H, T, P] of a Splash attention kernel; ``None`` where it is none."""
+    if instruction.opcode != "custom-call" or "tpu_custom_call" not in instruction.rest:
+        return None
+    if not instruction.name.startswith("splash"):
+        return None
+    shapes = [arrays(computation[name].shape)[0] for name in instruction.operands]
+    query = next(sizes for dtype, sizes in shapes if len(sizes) == 4 and dtype in ("bf16", "f32"))
+    return instruction.name, query
 
 
 def splash_kernels(program: Program) -> list[tuple[str, tuple[int, ...], int]]:
     """Return name, shape of the queries [B, H, T, P] and runs of each Splash attention kernel in the program."""
-    found: list[tuple[str, tuple[int, ...], int]] = []
-    for instruction, computation, times, _ in executed(program):
-        if instruction.opcode == "custom-call" and "tpu_custom_call" in instruction.rest:
-            if not instruction.name.startswith("splash"):
-                continue
-            shapes = [arrays(computation[name].shape)[0] for name in instruction.operands]
-            query = next(sizes for dtype, sizes in shapes if len(sizes) == 4 and dtype in ("bf16", "f32"))
-            found.append((instruction.name, query, times))
-    return found
+    return [
+        (*kernel, times)
+        for instruction, computation, times, _ in executed(program)
+        if (kernel := splash_query(instruction, computation)) is not None
+    ]

@@ -25,6 +25,7 @@ from tootsie.train.optimizer import StepSettings
 from tootsie.train.remat import Remat
 from tootsie.train.sharding import ROWS, replicated_leaves, shape_of
 from tootsie.train.step import Rows, make_init, make_update, microbatches, state_shapes
+from tootsie.train.timeline import Timeline, simulate
 
 
 class Shape(NamedTuple):
@@ -48,7 +49,7 @@ class Compiled(NamedTuple):
     attention_flops: float  # Of the blocks that the attention kernels visit.
     kernels: list[str]  # Splash attention kernels in the program.
     axis_bytes: dict[str, float]  # Bytes sent along each axis of the mesh.
-    cycles_seconds: float  # Sum of the compiler's own estimates, collectives left out; 0 where it gives none.
+    timeline: Timeline  # What the step is predicted to take.
     replicated: list[str]  # Large leaves of the state that lie whole on every chip.
     floor: Floor  # What can't be done without.
 
@@ -63,16 +64,11 @@ class Compiled(NamedTuple):
         return sum(self.axis_bytes.values())
 
     @property
-    def network_seconds(self) -> float:
-        """Time of all exchanges at the links' full rate, one after another."""
-        slow = self.axis_bytes.get("between slices", 0.0)
-        return (self.bytes - slow) / self.chip.interconnect + slow / self.chip.between_slices
-
-    @property
     def step_seconds(self) -> tuple[float, float]:
-        """Least and most time of a step: exchanges hidden behind work at full rate; neither, at the compiler's estimate."""
-        work = self.flops / self.chip.peak
-        return max(work, self.network_seconds), max(work, self.cycles_seconds) + self.network_seconds
+        """Least time, work at peak or all bytes at all links' rate, and most: work as predicted and nothing hidden."""
+        work, slow = self.flops / self.chip.peak, self.axis_bytes.get("between slices", 0.0)
+        links = (self.bytes - slow) / self.chip.interconnect
+        return max(work, links, slow / self.chip.between_slices), max(work, self.timeline.unhidden)
 
     def mfu(self, seconds: float) -> float:
         """Model FLOPs (nothing computed again, causal attention halved) ÷ dense bfloat16 peak × time."""
@@ -165,7 +161,12 @@ def compile_step(
         ),
         kernels=sorted({name.split(".")[0] for name, _, _ in kernels}),
         axis_bytes=axis_bytes,
-        cycles_seconds=hlo.estimated_cycles(program) / chip.clock,
+        timeline=simulate(
+            program,
+            chip,
+            lambda group: axis_of(group, sizes),
+            lambda name, query: _kernel_flops(name, query, sizes.sequence),
+        ),
         replicated=replicated_leaves(given, sizes),
         floor=floor(
             architecture,

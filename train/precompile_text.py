@@ -14,6 +14,7 @@ def lines_of(phases: list[str], program: Compiled) -> list[str]:
     at_once = min(rows, settings.rows_per_device or rows)
     between = program.axis_bytes.get("between slices", 0.0)
     first, last = program.step_seconds
+    step, tokens = program.timeline, program.shape.batch_size * program.shape.length / mesh.devices
     lines = [
         f"{', '.join(phases)}: {program.shape.batch_size:,} × {program.shape.length:,} tokens on {mesh.devices:,} {chip.name} "
         f"chips, {mesh}, remat {settings.remat.value}, "
@@ -46,14 +47,22 @@ def lines_of(phases: list[str], program: Compiled) -> list[str]:
     lines += [
         f"  attention: {', '.join(program.kernels) or 'no kernel in the program'}",
         f"  large leaves whole on every chip: {', '.join(program.replicated) or 'none'}",
-        f"  time: work at peak {program.flops / chip.peak:.2f} s, by the compiler's estimate "
-        f"{program.cycles_seconds:.2f} s; network {program.network_seconds:.2f} s",
-        f"  step: {first:.2f} s (all exchanges hidden) to {last:.2f} s (none hidden): MFU {program.mfu(last):.0%} to "
-        f"{program.mfu(first):.0%}, {program.shape.batch_size * program.shape.length / last / mesh.devices:,.0f} to "
-        f"{program.shape.batch_size * program.shape.length / first / mesh.devices:,.0f} tokens/s a chip",
+        f"  predicted step: {step.seconds:.2f} s, MFU {program.mfu(step.seconds):.0%}, "
+        f"{tokens / step.seconds:,.0f} tokens/s a chip",
+        f"    work {step.work:.2f} s: {_parts(step.parts)}; at peak {program.flops / chip.peak:.2f} s",
+        f"    waiting {sum(step.waits.values()):.2f} s ({_parts(step.waits) or 'none'}) for exchanges of "
+        f"{sum(step.exchanges.values()):.2f} s ({_parts(step.exchanges) or 'none'})",
+        f"  bounds: {first:.2f} s (work at peak, exchanges hidden) to {last:.2f} s (nothing hidden): "
+        f"MFU {program.mfu(last):.0%} to {program.mfu(first):.0%}",
         f"  compiled in {program.seconds:,.0f} s",
     ]
     return lines
+
+
+def _parts(seconds: dict[str, float]) -> str:
+    return ", ".join(
+        f"{name} {spent:.2f}" for name, spent in sorted(seconds.items(), key=lambda item: -item[1])
+    )
 
 
 def _row(name: str, found: float, least: float, unit: str, between: str = "") -> str:
@@ -63,6 +72,7 @@ def _row(name: str, found: float, least: float, unit: str, between: str = "") ->
 
 EXPLANATION = (
     "MFU = model FLOPs (6 × matrices, and causal attention: half of all pairs) ÷ (time × dense bfloat16 peak)",
+    "predicted: the program's own order, the compiler's estimates of its instructions, links at full rate; never run on a TPU",
     "floor: gathers in bfloat16, forward and backward; gradients scattered once; all of a ring's bytes",
 )
 """Printed below the figures."""
