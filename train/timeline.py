@@ -24,7 +24,7 @@ Hence ``work ≤ seconds ≤ work + all exchanges one after another``, always: a
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -109,7 +109,11 @@ class _Walk:
         self.now = 0.0
         self.free: dict[str, float] = {}  # When each link has done all that was started.
         self.due: dict[str, tuple[float, str]] = {}  # End and axis of what was started and not waited for.
-        self.counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
+        self.counters: tuple[defaultdict[str, float], ...] = (
+            defaultdict(float),
+            defaultdict(float),
+            defaultdict(float),
+        )
 
     def run(self, computation: str) -> None:
         parts, waits, exchanges = self.counters
