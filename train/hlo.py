@@ -147,13 +147,17 @@ def trip_count(program: Program, loop: Instruction) -> int:
 
 def matrix_flops(program: Program) -> int:
     """Return the FLOPs of all matrix products and convolutions in one run; a multiply-add counts 2."""
-    total = 0
-    for instruction, computation, times, _ in executed(program):
-        if instruction.opcode == "dot":
-            total += times * _dot_flops(instruction, computation)
-        elif instruction.opcode == "convolution":
-            total += times * _convolution_flops(instruction, computation)
-    return total
+    return sum(
+        times * product_flops(instruction, computation)
+        for instruction, computation, times, _ in executed(program)
+    )
+
+
+def product_flops(instruction: Instruction, computation: dict[str, Instruction]) -> int:
+    """Return the FLOPs of one run of a matrix product or a convolution; 0 of anything else."""
+    if instruction.opcode == "dot":
+        return _dot_flops(instruction, computation)
+    return _convolution_flops(instruction, computation) if instruction.opcode == "convolution" else 0
 
 
 def _dot_flops(dot: Instruction, computation: dict[str, Instruction]) -> int:
@@ -286,8 +290,8 @@ def splash_query(
     if not instruction.name.startswith("splash"):
         return None
     shapes = [arrays(computation[name].shape)[0] for name in instruction.operands]
-    query = next(sizes for dtype, sizes in shapes if len(sizes) == 4 and dtype in ("bf16", "f32"))
-    return instruction.name, query
+    query = next(sizes for dtype, sizes in shapes if len(sizes) >= 3 and dtype in ("bf16", "f32"))
+    return instruction.name, (1, *query)[-4:]  # of a single row, the compiler leaves the first dimension out
 
 
 def splash_kernels(program: Program) -> list[tuple[str, tuple[int, ...], int]]:

@@ -6,10 +6,11 @@ The text of a scheduled program lists the instructions of a computation in the o
     start       begin = max(now, link free); link free = due = begin + bytes ÷ rate of the link
     done        now ← max(now, due); the difference is time spent waiting, counted for the axis of the exchange
 
-The seconds of an instruction are the compiler's own estimate (``estimated_cycles`` ÷ clock) and, of an attention kernel, which
-has none, its FLOPs ÷ (peak × :data:`KERNEL_SHARE`). A synchronous exchange is a start and a done at once. One that the
-TPU compiler has spread over several fusions, whose estimates leave it out, starts with the first of them and is done at the end
-of the last (a chain). The body of a loop is walked until a round is like the one before; the others are then the same.
+The seconds of an instruction are the compiler's own estimate (``estimated_cycles`` ÷ clock); of a product no less than its FLOPs ÷
+peak; of an attention kernel, which has no estimate, its FLOPs ÷ (peak × :data:`KERNEL_SHARE`). A synchronous exchange is a
+start and a done at once. One that the TPU compiler has spread over several fusions, whose estimates leave it out, starts with
+the first of them and is done at the end of the last (a chain). The body of a loop is walked until a round is like the one
+before; the others are then the same.
 
 Assumptions:
 
@@ -124,7 +125,8 @@ class _Walk:
                 self.due[exchange.key] = (self.free[exchange.link], exchange.axis)
                 exchanges[exchange.axis] += exchange.seconds
             self.now += step.work
-            parts[step.part] += step.work
+            if step.work:
+                parts[step.part] += step.work
             if step.enters:
                 self.repeat(step.enters, step.rounds)
             for key in step.waits:
@@ -202,12 +204,10 @@ class _Reader:
         parts = [found for inside, around in inner if (found := self.exchange(inside, around)) is not None]
         if opcode == "async-start":
             return _Step(starts=tuple(part._replace(key=instruction.name) for part in parts))
+        flops = sum(hlo.product_flops(*each) for each in [(instruction, computation), *inner])
         seconds, part = self.work(instruction, computation)
-        if any(inside.opcode in ("dot", "convolution") for inside, _ in inner) or opcode in (
-            "dot",
-            "convolution",
-        ):
-            part = "matrices"
+        if flops:
+            seconds, part = max(seconds, flops / self.chip.peak), "matrices"
         return _Step(seconds, part, tuple(parts), tuple(part.key for part in parts))
 
     def inside(self, name: str) -> list[tuple[Instruction, dict[str, Instruction]]]:

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tootsie.train import chips, hlo
+from tootsie.train.precompile import Compiled
 from tootsie.train.timeline import KERNEL_SHARE, Timeline, simulate
 
 # One cycle is one second; a ring along ``fsdp`` and the network between slices each move one byte a second.
@@ -156,3 +157,26 @@ def test_a_loop_is_its_body_so_many_times_and_lies_between_the_bounds(seed: int)
     assert looped.exchanges == pytest.approx(oracle.exchanges)
     assert max(oracle.work, oracle.exchanges["fsdp"] - 60) <= oracle.seconds <= oracle.unhidden
     assert oracle.seconds == pytest.approx(oracle.work + sum(oracle.waits.values()))
+
+
+def test_a_prediction_lies_between_the_bounds_that_are_printed_beside_it() -> None:
+    """A product above its estimate, a gather that is hidden in part, and a sum that is not."""
+    product = (
+        "\n%dot (a: f32[8,8]) -> f32[8,8] {\n  %a = f32[8,8]{1,0} parameter(0)\n"
+        "  %d = f32[8,8]{1,0} dot(%a, %a), lhs_contracting_dims={1}\n}\n"
+    )
+    reduce = "  %r = u8[40]{0} all-reduce(%p40), replica_groups={{0,1}}, to_apply=%plain"
+    text = program(start("g", 150), work("f", 10, "dot"), done("g"), reduce, others=product)
+    parsed, predicted = hlo.parse(text), timeline(text)
+    assert predicted.parts == {"matrices": 2 * 8**3 / CHIP.peak}
+    assert predicted.waits == {"fsdp": 150 - 128 + 40}
+    sent = sum(hlo.wire_bytes(exchange) for exchange in hlo.collectives(parsed))
+    compiled = Compiled(*[None] * len(Compiled._fields))._replace(  # type: ignore[arg-type]
+        chip=CHIP,
+        matrix_flops=hlo.matrix_flops(parsed),
+        attention_flops=0,
+        axis_bytes={"fsdp": sent},
+        timeline=predicted,
+    )
+    assert compiled.step_seconds == (128.0, 128 + 190)
+    assert compiled.step_seconds[0] <= predicted.seconds <= compiled.step_seconds[1]
