@@ -50,8 +50,8 @@ def lines_of(phases: list[str], program: Compiled) -> list[str]:
         f"  predicted step: {step.seconds:.2f} s, MFU {program.mfu(step.seconds):.0%}, "
         f"{tokens / step.seconds:,.0f} tokens/s a chip",
         f"    work {step.work:.2f} s: {_parts(step.parts)}; at peak {program.flops / chip.peak:.2f} s",
-        f"    waiting {sum(step.waits.values()):.2f} s ({_parts(step.waits) or 'none'}) for exchanges of "
-        f"{sum(step.exchanges.values()):.2f} s ({_parts(step.exchanges) or 'none'})",
+        f"    waiting {sum(step.waits.values()):.2f} s: {_parts(step.waits)}; exchanges in all "
+        f"{sum(step.exchanges.values()):.2f} s: {_parts(step.exchanges)}",
         f"  bounds: {first:.2f} s (work at peak, exchanges hidden) to {last:.2f} s (nothing hidden): "
         f"MFU {program.mfu(last):.0%} to {program.mfu(first):.0%}",
         f"  compiled in {program.seconds:,.0f} s",
@@ -60,9 +60,9 @@ def lines_of(phases: list[str], program: Compiled) -> list[str]:
 
 
 def _parts(seconds: dict[str, float]) -> str:
-    return ", ".join(
-        f"{name} {spent:.2f}" for name, spent in sorted(seconds.items(), key=lambda item: -item[1])
-    )
+    """The larger first, and none that would be printed as zero."""
+    ordered = sorted(seconds.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {spent:.2f}" for name, spent in ordered if spent >= 0.005) or "none"
 
 
 def _row(name: str, found: float, least: float, unit: str, between: str = "") -> str:

@@ -6,8 +6,8 @@ The text of a scheduled program lists the instructions of a computation in the o
     start       begin = max(now, link free); link free = due = begin + bytes ÷ rate of the link
     done        now ← max(now, due); the difference is time spent waiting, counted for the axis of the exchange
 
-The seconds of an instruction are the compiler's own estimate (``estimated_cycles`` ÷ clock); of a product no less than its FLOPs ÷
-peak; of an attention kernel, which has no estimate, its FLOPs ÷ (peak × :data:`KERNEL_SHARE`). A synchronous exchange is a
+The seconds of an instruction are the compiler's own estimate (``estimated_cycles`` ÷ clock); of a product no less than its FLOPs
+÷ peak; of an attention kernel, which has no estimate, its FLOPs ÷ (peak × :data:`KERNEL_SHARE`). A synchronous exchange is a
 start and a done at once. One that the TPU compiler has spread over several fusions, whose estimates leave it out, starts with
 the first of them and is done at the end of the last (a chain). The body of a loop is walked until a round is like the one
 before; the others are then the same.
