@@ -14,7 +14,7 @@ import pytest
 
 from tootsie.train.architecture import Architecture
 from tootsie.train.export import read_export
-from tootsie.train.model import Execution, LayerLoop, build, rms_norm
+from tootsie.train.model import Execution, LayerLoop, build, rms_norm, with_gradients_kept
 
 FLOAT32 = Execution("float32", LayerLoop.UNROLLED)
 
@@ -101,6 +101,19 @@ def test_matrices_start_at_the_initializer_scale(tiny: Architecture) -> None:
     params = build(wide, FLOAT32).init(jax.random.key(0), tokens, tokens)
     assert float(jnp.std(params["llama"]["embedding"])) == pytest.approx(0.02, rel=0.02)
     assert float(jnp.std(params["llama"]["final_norm"])) == 0
+
+
+def test_gradients_that_are_kept_are_the_same_behind_one_barrier() -> None:
+    def loss(keep: Any, gate: jax.Array, up: jax.Array) -> jax.Array:
+        gate, up = keep(gate, up)
+        return jnp.sum(jax.nn.silu(gate) * up)
+
+    given = jnp.linspace(-3.0, 3.0, 8), jnp.linspace(2.0, -1.0, 8)
+    kept, plain = (
+        jax.grad(lambda *x, keep=keep: loss(keep, *x), (0, 1)) for keep in (with_gradients_kept, lambda *x: x)
+    )
+    assert str(jax.make_jaxpr(kept)(*given)).count("optimization_barrier") == 1
+    np.testing.assert_array_equal(kept(*given), plain(*given))
 
 
 def test_rms_norm_is_the_formula() -> None:
