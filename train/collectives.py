@@ -148,8 +148,13 @@ def gather_tokens(layout: Layout, x: jax.Array) -> jax.Array:
 
 
 def _gather_tokens_backward(layout: Layout, _: None, gradient: jax.Array) -> tuple[jax.Array]:
-    parts = zigzag.divide(gradient.astype(layout.reduce_dtype), layout.sequence)
-    return (jax.lax.psum_scatter(parts, SEQUENCE, scatter_dimension=1).astype(gradient.dtype),)
+    B, T, K, P = gradient.shape
+    parts = zigzag.divide(gradient.astype(layout.reduce_dtype), layout.sequence)  # [B, S, t, K, P]
+    parts = parts.swapaxes(0, 1).reshape(layout.sequence, -1, K * P)
+    pieces = jnp.array_split(parts, -(-parts.nbytes // _LARGEST_SCATTER), axis=1)
+    summed = [jax.lax.psum_scatter(piece, SEQUENCE, scatter_dimension=0) for piece in pieces]
+    own = jnp.concatenate(summed).reshape(B, T // layout.sequence, K, P)
+    return (own.astype(gradient.dtype),)
 
 
 gather_tokens.defvjp(lambda layout, x: (gather_tokens(layout, x), None), _gather_tokens_backward)

@@ -76,6 +76,10 @@ def test_a_window_over_padding_counts_no_products() -> None:
 def test_kernels_and_estimates_count_as_often_as_they_run() -> None:
     program = hlo.parse(TPU)
     assert hlo.splash_kernels(program) == [("splash_mha_fwd.2", (2, 32, 4096, 128), 3)]
+    of_one_row = hlo.parse(
+        TPU.replace("bf16[2,32,4096,128]{3,2,1,0} broadcast", "bf16[32,4096,128]{2,1,0} broadcast")
+    )
+    assert hlo.splash_kernels(of_one_row) == [("splash_mha_fwd.2", (1, 32, 4096, 128), 3)]
     assert hlo.estimated_cycles(program) == 45
 
 
