@@ -101,4 +101,6 @@ function ready() {
   set.placed = window.Highlight && CSS.highlights.has("place") ? CSS.highlights.get("place").size : 0;
   set.ready = "yes";
 }
-if (frame.contentDocument && frame.contentDocument.readyState === "complete") ready(); else frame.addEventListener("load", ready);
+// Until the page is in it, the frame has an empty document of its own, which is complete.
+const loaded = frame.contentDocument && frame.contentDocument.URL === "about:srcdoc" && frame.contentDocument.readyState === "complete";
+if (loaded) ready(); else frame.addEventListener("load", ready);
