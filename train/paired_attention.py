@@ -89,7 +89,8 @@ class _Visits:
     def keys(self, block: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Keys and values of a block, [B, K, b, P]."""
         start = block * self.size
-        return tuple(jax.lax.dynamic_slice_in_dim(x, start, self.size, 2) for x in (self.key, self.value))
+        key, value = (jax.lax.dynamic_slice_in_dim(x, start, self.size, 2) for x in (self.key, self.value))
+        return key, value
 
     def scores(self, query: jax.Array, key: jax.Array, second: jax.Array, block: jax.Array) -> jax.Array:
         """Scaled scores of one block of queries with one of keys, float32 ``[B, K, G, b, b]``."""
@@ -126,7 +127,7 @@ def _forward(
         pair, queries = given
         visits = _Visits(pair, keys, values, segment_ids, size)
 
-        def visit(carry: tuple[jax.Array, ...], step: jax.Array) -> tuple[tuple[jax.Array, ...], None]:
+        def visit(carry: Any, step: jax.Array) -> tuple[Any, None]:
             second, block = visits.at(step)
             key_block, value_block = visits.keys(block)
             scores = visits.scores(_of(queries, second), key_block, second, block)
@@ -167,7 +168,7 @@ def _backward(saved_name: str, saved: tuple[Any, ...], gradient: jax.Array) -> t
         pair, queries, gradients, overlaps, log_sum = given
         visits = _Visits(pair, keys, values, segment_ids, size)
 
-        def visit(carry: tuple[jax.Array, ...], step: jax.Array) -> tuple[tuple[jax.Array, ...], None]:
+        def visit(carry: Any, step: jax.Array) -> tuple[Any, None]:
             grad_key, grad_value, grad_query = carry
             second, block = visits.at(step)
             key_block, value_block = visits.keys(block)

@@ -7,8 +7,9 @@
 | embedding, head | [V, D] | V | D |
 | norms | [D] | – | – |
 
-Where D can't be divided, the other dimension is split over ``fsdp`` too. A stack of layers is split like one layer. Optimizer
-moments and averages are split like their parameter. Where the mesh has an axis ``sequence``, ``fsdp`` here means both.
+Where D can't be divided, the other dimension is split over ``fsdp`` too, but for the vocabulary: small tables stay whole. A stack
+of layers is split like one layer. Optimizer moments and averages are split like their parameter. Where the mesh has an axis
+``sequence``, ``fsdp`` here means both.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ SMALL = 2**20
 
 _TENSOR_DIMENSION = {"query": 1, "key": 1, "value": 1, "gate": 1, "up": 1}
 _TENSOR_DIMENSION |= {"output": 0, "down": 0, "embedding": 0, "head": 0}
+
+_TABLES = ("embedding", "head")
+"""Their rows are looked up where they lie; they are gathered along D alone."""
 
 ROWS = PartitionSpec(ROW_AXES)
 """How the rows of a batch are split: over replicas and fsdp alike. Devices along ``sequence`` have the same rows, whole."""
@@ -55,7 +59,7 @@ def partition(name: str, shape: tuple[int, ...], mesh: MeshShape) -> PartitionSp
     if shards > 1:
         if shape[other] % shards == 0:
             axes[other] = over
-        elif shape[shared] % (mesh.tensor * shards) == 0:
+        elif name not in _TABLES and shape[shared] % (mesh.tensor * shards) == 0:
             both = (TENSOR, over) if isinstance(over, str) else (TENSOR, *over)
             axes[shared] = both if mesh.tensor > 1 else over
         elif int(np.prod(shape)) > SMALL:
