@@ -198,16 +198,16 @@ SPLASH_BACKWARD_KEYS = 1024
 """Keys of the backward kernel: for each such block it writes its own gradient of all queries, and they are added up."""
 
 
-def splash_block(length: int, at_most: int = SPLASH_BLOCK) -> int:
-    """Return the largest multiple of 128 up to ``at_most`` that divides ``length``."""
-    sizes = range(at_most, 0, -_SPLASH_MULTIPLE)
-    return next(size for size in sizes if length % size == 0)
+def splash_block(length: int, at_most: int = SPLASH_BLOCK, multiple: int = _SPLASH_MULTIPLE) -> int:
+    """Return the largest multiple of 128, or another number, up to ``at_most`` that divides ``length``."""
+    return max(size for size in range(multiple, at_most + 1, multiple) if length % size == 0)
 
 
 def _splash_blocks(length: int, sequence: int) -> tuple[int, int, int]:
     """Queries of a block, within a chunk of the row where it is divided; keys of a block forward; keys of one backward."""
     queries = splash_block(length if sequence == 1 else length // (2 * sequence))
-    return queries, splash_block(length), splash_block(length, SPLASH_BACKWARD_KEYS)
+    keys = splash_block(length)  # those of one backward are worked on so many at a time
+    return queries, keys, splash_block(length, SPLASH_BACKWARD_KEYS, keys)
 
 
 def visited_share(length: int, backward: bool, sequence: int = 1) -> float:

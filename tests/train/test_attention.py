@@ -139,6 +139,13 @@ def test_the_preferred_backend_is_told() -> None:
 
 def test_blocks_of_the_kernel_divide_the_row() -> None:
     assert [attention.splash_block(n) for n in (128, 384, 512, 640, 4096)] == [128, 384, 512, 128, 512]
+    assert attention._splash_blocks(4096, 1) == (512, 512, 1024)
+    assert attention._splash_blocks(4096, 8) == (256, 512, 1024)
+    for length in range(
+        128, 4096, 128
+    ):  # the kernel refuses others: of 1,536 keys, 768 a block and 512 at a time
+        queries, keys, backward = attention._splash_blocks(length, 1)
+        assert length % queries == length % backward == backward % keys == 0
 
 
 def test_the_share_of_visited_pairs_is_counted_block_by_block() -> None:
@@ -146,8 +153,8 @@ def test_the_share_of_visited_pairs_is_counted_block_by_block() -> None:
         for backward, sequence in ((False, 1), (True, 1), (False, 2), (True, 2)):
             if length % (256 * sequence):
                 continue
-            queries = attention.splash_block(length if sequence == 1 else length // 4)
-            keys = attention.splash_block(length, 1024 if backward else 512)
+            queries, forward_keys, backward_keys = attention._splash_blocks(length, sequence)
+            keys = backward_keys if backward else forward_keys
             seen = np.tril(np.ones((length, length), bool)).reshape(
                 length // queries, queries, length // keys, keys
             )
