@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from tootsie.train.cadence import TokensField
+from tootsie.train.compiler_options import OptionValue
 from tootsie.train.mesh import MeshSettings
 from tootsie.train.remat import Remat
 
@@ -28,3 +29,5 @@ class DeviceSettings(MeshSettings):
     """Tokens whose logits exist at one time; absent = 512 on a CPU, elsewhere about 1 GiB of logits."""
     ema_memory: Literal["device", "host"] = "device"
     """Where averaged weights live: ``host`` spares the devices their 4 bytes a parameter, for a transfer both ways each step."""
+    compiler_options: dict[str, OptionValue] = Field(default_factory=dict)
+    """XLA's options for the program of the step, such as ``xla_tpu_scoped_vmem_limit_kib: 65536``; absent = its defaults."""

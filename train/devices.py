@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import jax
+
 from tootsie.train import attention
 from tootsie.train.architecture import Architecture
 from tootsie.train.collectives import SINGLE, Layout
+from tootsie.train.compiler_options import check_options
 from tootsie.train.device_settings import DeviceSettings
 from tootsie.train.loss import BLOCK
 from tootsie.train.mesh import TPU_TILE, check_length, check_mesh, make_mesh, mesh_shape, slices_of
@@ -53,7 +56,7 @@ def plan_computation(
       held_out_length: of the rows that are evaluated, if any are; how many go at once is rounded up to fit.
 
     Raises:
-      SpecError: a size does not divide, or the attention backend can't run.
+      SpecError: a size does not divide, the attention backend can't run or the compiler refuses an option.
     """
     platform = devices[0].platform
     tile = TPU_TILE if platform == "tpu" else 1
@@ -90,7 +93,11 @@ def plan_computation(
     vocabulary = architecture.vocabulary_size // shape.tensor
     block = settings.loss_block.amount if settings.loss_block else loss_block(platform, vocabulary)
     on_host = settings.ema_memory == "host"
-    return Computation(execution, Split(mesh, layout, settings.rows_per_device, block, on_host))
+    options = settings.compiler_options or None
+    if options:
+        own = next(device for device in devices if device.process_index == jax.process_index())
+        check_options(options, own, file)
+    return Computation(execution, Split(mesh, layout, settings.rows_per_device, block, on_host, options))
 
 
 def loss_block(platform: str, vocabulary: int) -> int:

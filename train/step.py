@@ -10,7 +10,7 @@ each leaf a device has.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import haiku as hk
@@ -71,6 +71,7 @@ class Split(NamedTuple):
     )
     loss_block: int = BLOCK  # Tokens whose logits exist at one time.
     average_on_host: bool = False  # Whether averaged weights live in the host's memory.
+    compiler_options: Mapping[str, Any] | None = None  # Of XLA, for the step; None: its defaults.
 
 
 ONE_DEVICE = Split()
@@ -165,7 +166,7 @@ def make_update(
         return place_average(new, split), metrics
 
     gradient = make_gradient(model, bos_id, split)
-    return jax.jit(update, donate_argnums=0)
+    return jax.jit(update, donate_argnums=0, compiler_options=split.compiler_options)
 
 
 def make_gradient(

@@ -87,6 +87,10 @@ def test_a_run_file_in_the_working_folder_keeps_its_paths(
         ("architecture: 7", r"architecture: write a preset's name, or a mapping of sizes.*\(found 7\)"),
         ("architecture: {preset: [a]}", "architecture: write a preset's name"),
         (
+            "devices: {compiler_options: {xla_some: 1.5}}",
+            r"xla_some: write a whole number, true, false or a string \(found 1.5\)",
+        ),
+        (
             "architecture: {preset: tootsie-demo, rope: {theta: 1e999, scaling: null}}",
             "rope.theta: .* finite",
         ),
