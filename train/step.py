@@ -10,7 +10,7 @@ each leaf a device has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import haiku as hk
@@ -71,7 +71,7 @@ class Split(NamedTuple):
     )
     loss_block: int = BLOCK  # Tokens whose logits exist at one time.
     average_on_host: bool = False  # Whether averaged weights live in the host's memory.
-    compiler_options: Mapping[str, Any] | None = None  # Of XLA, for the step; None: its defaults.
+    compiler_options: dict[str, Any] | None = None  # Of XLA, for the step; None: its defaults.
 
 
 ONE_DEVICE = Split()
