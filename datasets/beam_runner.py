@@ -38,10 +38,14 @@ IN_PROCESS_RUNNERS = {"", "directrunner", "direct", "fnapirunner"}
 _USER_ERROR = re.compile(r"^(?:RuntimeError: )?tootsie\.datasets\.errors\.(\w+): (.*)$", re.MULTILINE)
 _STEP = re.compile(r" \[while running '[^']*'\]")
 _SYSTEM_ERROR = re.compile(
-    r"^(?:builtins\.)?(?:RuntimeError: )?(?:OSError|PermissionError): \[Errno (\d+)\] ([^:\n]+)(?:: '([^'\n]+)')?$",
+    r"^(?:builtins\.)?(?:RuntimeError: )?(?:OSError|PermissionError|BlockingIOError): "
+    r"\[Errno (\d+)\] ([^:\n]+)(?:: '([^'\n]+)')?$",
     re.MULTILINE,
 )
-_MENDABLE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS))
+_MENDABLE = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS)
+    + (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.E2BIG)
+)
 """Errors of the operating system that are no fault of a program."""
 
 
@@ -196,7 +200,7 @@ def make_pipeline(options: PipelineOptions) -> Pipeline:
             if server is None
             else server.command
         )
-        _close_workers_in_order()
+        _register_handler()
         environment = SubprocessSDKEnvironment.from_command_string(command)
         options = copy.deepcopy(options)
         # With its own name for the mode, FnApiRunner would put its worker command in the place of ours.
@@ -205,25 +209,12 @@ def make_pipeline(options: PipelineOptions) -> Pipeline:
 
 
 @functools.cache
-def _close_workers_in_order() -> None:
-    """Mend two faults of how Beam 2.77 ends its workers; registered in the place of Beam's handler, this one has neither.
-
-    A worker that connects after the runner has closed its connection waits forever. So it is when one worker fails while
-    another is still starting: the runner tells only connected workers that there is no more work, then waits for all to end.
-
-    And the runner closes the connection for data after that for orders. A worker whose orders end is gone within milliseconds;
-    where the runner comes to the other connection later, on a machine in full use, its reading thread dies of the break.
-    """
+def _register_handler() -> None:
+    """Put a handler of worker processes in the place of Beam's; see :mod:`tootsie.datasets.beam_handler`."""
     from apache_beam.portability import python_urns
     from apache_beam.runners.portability.fn_api_runner import worker_handlers
 
-    class Handler(worker_handlers.SubprocessSdkWorkerHandler):
-        def close(self) -> None:
-            try:
-                self.data_conn.close()
-            finally:
-                self.control_conn.push(worker_handlers.BeamFnControlServicer._DONE_MARKER)
-                super().close()
+    from tootsie.datasets.beam_handler import Handler
 
     worker_handlers.WorkerHandler.register_environment(python_urns.SUBPROCESS_SDK, bytes)(Handler)
 
@@ -257,6 +248,7 @@ def run(build: Callable[[Pipeline], Any], options: PipelineOptions) -> None:
     except Exception as error:
         text = f"{type(error).__module__}.{type(error).__name__}: {error}"
         mended: Exception | None = user_error_in(text) or _setup_fault(error) or system_error_in(text)
+        mended = mended or _lost_worker(error)
         if mended is not None:
             raise mended from None
         raise
@@ -292,6 +284,12 @@ def system_error_in(text: str) -> OSError | None:
         if int(number) in _MENDABLE:
             return OSError(int(number), message, path or None)
     return None
+
+
+def _lost_worker(error: Exception) -> UserError | None:
+    from tootsie.datasets.beam_handler import LOST_WORKER, lost_worker
+
+    return lost_worker() if LOST_WORKER in str(error) else None
 
 
 def _setup_fault(error: Exception) -> UserError | None:

@@ -38,6 +38,11 @@ _REMEDIES = {
     errno.EROFS: "Choose a path that can be written to",
     errno.EEXIST: "A file stands where a folder is needed: choose another path",
     errno.ENOTDIR: "A file stands where a folder is needed: choose another path",
+    errno.EMFILE: "Raise the limit on open files (ulimit -n), or use fewer workers",
+    errno.ENFILE: "Close other programs, or use fewer workers",
+    errno.EAGAIN: "Raise the limit on processes (ulimit -u), or use fewer workers",
+    errno.ENOMEM: "Use fewer workers, or a machine with more memory",
+    errno.E2BIG: "Start the command with fewer or shorter environment variables",
     errno.EISDIR: "A folder stands where a file is needed: choose another path",
 }
 """What to do about an error of the operating system, by its number."""
@@ -105,10 +110,24 @@ def run_command(command: Any, arguments: Sequence[str] | None = None, name: str 
     return result if isinstance(result, int) else EXIT_WHOLE
 
 
+def open_closed_streams() -> None:
+    """Let standard streams that are closed (``<&-``) be the null device.
+
+    Else a file, a pipe or a socket opened next would get the number of one, and what is meant for the terminal would be
+    written into it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode)  # noqa: SIM115 - it gets the lowest free number, which is that of the stream
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
 def run_stage(app: Any, name: str) -> None:
     """Entry point of ``python -m tootsie.<stage>``: run a typer application and exit with its code."""
     import typer.main
 
+    open_closed_streams()
     sys.exit(run_command(typer.main.get_command(app), name=name))
 
 
@@ -120,6 +139,7 @@ def tootsie() -> None:
 
 def main() -> None:
     """Entry point of the ``tootsie`` command."""
+    open_closed_streams()
     sys.exit(run_command(tootsie, name="tootsie"))
 
 

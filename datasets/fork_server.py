@@ -113,12 +113,10 @@ def workers_ahead(workers: int | None) -> Iterator[None]:
         yield
         return
     with listener:  # closed here at once: where the process is gone, nobody shall wait for its answer
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tootsie.datasets.fork_server", str(listener.fileno())],
-            stdin=subprocess.PIPE,
-            env={**os.environ, **_SINGLE_THREAD},
-            pass_fds=[listener.fileno()],
-        )
+        process = _start(listener)
+    if process is None:
+        yield
+        return
     token = _current.set(ForkServer(process, address))
     try:
         yield
@@ -129,6 +127,23 @@ def workers_ahead(workers: int | None) -> Iterator[None]:
         if process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
+
+
+def _start(listener: socket.socket) -> subprocess.Popen[bytes] | None:
+    """Return the process, ``None`` where the system lets none be started; the workers' own start says why, if it must."""
+    # It inherits what is blocked: Ctrl-C goes to the command, which ends this process, however far it has come.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tootsie.datasets.fork_server", str(listener.fileno())],
+            stdin=subprocess.PIPE,
+            env={**os.environ, **_SINGLE_THREAD},
+            pass_fds=[listener.fileno()],
+        )
+    except OSError:
+        return None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _listen(address: str) -> socket.socket | None:
@@ -145,7 +160,6 @@ def _listen(address: str) -> socket.socket | None:
 
 def main() -> None:
     """Serve until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the command, which ends this process
     signal.signal(signal.SIGCHLD, _reap)
     listener = socket.socket(fileno=int(sys.argv[1]))
     # With a handler in place, nothing that is logged while Beam is imported sets up one that writes to the terminal.
@@ -166,8 +180,11 @@ def main() -> None:
                 function, arguments = pickle.loads(content)
                 function(*arguments)
         elif listener in ready:
-            connection, _ = listener.accept()
-            with connection:
+            try:
+                connection, _ = listener.accept()
+            except OSError:  # too many open files: without this process, workers start from nothing
+                break
+            with connection, contextlib.suppress(OSError):  # who asked may be gone
                 _serve(connection, listener)
 
 
@@ -187,9 +204,14 @@ def _serve(connection: socket.socket, listener: socket.socket) -> None:
     if len(os.listdir("/proc/self/task")) > 1:
         connection.sendall(b"N")
         return
-    connection.sendall(b"F")
-    if os.fork() == 0:
+    try:
+        child = os.fork()
+    except OSError:  # no more processes, no more memory
+        connection.sendall(b"N")
+        return
+    if child == 0:
         try:
+            connection.sendall(b"F")
             listener.close()
             _work(connection, json.loads(content))
         finally:

@@ -97,3 +97,16 @@ def test_what_the_file_system_refuses_is_one_line_and_code_2(
         assert f"error: {url}: " in capsys.readouterr().err
     with pytest.raises(OSError, match="a fault of ours"):
         run_command(command, ["fault"])
+
+
+def test_closed_standard_streams_are_the_null_device() -> None:
+    """Else the next file that is opened is what ``print`` writes to, and what children read."""
+    code = (
+        "import os, sys\n"
+        "from tootsie.datasets.command_line import open_closed_streams\n"
+        "open_closed_streams()\n"
+        "print('lost'); sys.stdin.read(); sys.stdout.isatty()\n"
+        "sys.exit(0 if all(os.path.samestat(os.fstat(n), os.stat(os.devnull)) and os.get_inheritable(n) for n in range(3)) else 3)"
+    )
+    shell = '"$0" -c "$1" <&- >&- 2>&-'
+    assert subprocess.run(["sh", "-c", shell, sys.executable, code], check=False).returncode == 0

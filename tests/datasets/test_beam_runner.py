@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
 import pytest
-from apache_beam.runners.portability.fn_api_runner import worker_handlers
+from apache_beam.runners.portability import local_job_service
 
 from tootsie.datasets import beam_runner
-from tootsie.datasets.errors import ArtefactError, InputError, SpecError
+from tootsie.datasets.beam_handler import Handler
+from tootsie.datasets.errors import ArtefactError, InputError, SpecError, UserError
 
 
 def refuse(element: object) -> None:
@@ -150,7 +152,7 @@ class Note(beam.DoFn):
 @pytest.fixture
 def a_runner_that_looks_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """The runner gets no time between the end of its orders and that of the worker's process, as on a machine in full use."""
-    start = worker_handlers.SubprocessSdkWorkerHandler.start_worker
+    start = Handler.start_worker
 
     def start_worker(handler: Any) -> None:
         start(handler)
@@ -162,7 +164,7 @@ def a_runner_that_looks_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(handler.control_conn, "close", close_late)
 
-    monkeypatch.setattr(worker_handlers.SubprocessSdkWorkerHandler, "start_worker", start_worker)
+    monkeypatch.setattr(Handler, "start_worker", start_worker)
 
 
 @pytest.mark.slow
@@ -188,3 +190,27 @@ def test_dataflow_names_what_it_needs() -> None:
             lambda pipeline: None,
             beam_runner.pipeline_options(["--runner=DataflowRunner", "--region=europe-west1"]),
         )
+
+
+def create(pipeline: beam.Pipeline) -> Any:
+    return pipeline | beam.Create([1])
+
+
+def test_a_worker_that_dies_before_it_connects_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_job_service.SubprocessSdkWorker, "__init__", dies_at_once)
+    with pytest.raises(UserError, match="--workers: a worker process was ended before its work was done"):
+        beam_runner.run(create, beam_runner.pipeline_options([], workers=2))
+
+
+def dies_at_once(worker: Any, command: bytes, address: str, provision: Any, number: str) -> None:
+    worker._worker_command_line, worker._control_address = "kill -9 $$", address
+    worker._provision_info, worker._worker_id = provision, number
+
+
+def test_a_worker_that_cannot_be_started_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(worker: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(local_job_service.SubprocessSdkWorker, "run", refuse)
+    with pytest.raises(OSError, match="Too many open files"):
+        beam_runner.run(create, beam_runner.pipeline_options([], workers=2))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import functools
 import importlib
 import json
@@ -108,6 +109,33 @@ def test_what_does_not_belong_to_the_user_is_refused(monkeypatch: pytest.MonkeyP
         with theirs:
             fork_server._serve(theirs, theirs)
         assert ours.recv(1) == b""
+
+
+def test_no_client_ends_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it cannot fork, it says so before it has promised a worker."""
+
+    def refuse() -> int:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    monkeypatch.setattr(os, "listdir", lambda _: ["only"])
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(b"\0\0\0\2{}")
+        fork_server._serve(theirs, theirs)
+        assert ours.recv(2) == b"N"
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.E2BIG, errno.ENOMEM])
+def test_where_no_server_can_be_started_workers_start_from_nothing(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with fork_server.workers_ahead(2):
+        assert fork_server.current() is None
 
 
 def test_without_a_server_a_worker_starts_from_nothing() -> None:
