@@ -114,7 +114,7 @@ def run_command(
 
     detect = None if hosts is None else hosts is HostDetection.AUTO
     settings = HostSettings(detect, coordinator, processes, process, patience * 60)
-    summary = train_together(run, lambda: open_inputs(run, run_file), settings, limit)
+    summary = train_together(run, lambda: open_inputs(run, run_file), settings, limit, run_file)
     for line in summarise(run, summary) if is_first() else ():
         typer.echo(line)
     if summary.told_to_end:

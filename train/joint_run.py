@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import xxhash
 
+from tootsie.datasets.errors import SpecError
 from tootsie.train.host_watch import HostSettings, require_agreement, require_shared, together
 from tootsie.train.inputs import Inputs
 from tootsie.train.loop import Summary, train
@@ -18,7 +19,11 @@ _PLACES = {"plan", "out", "caches", "evaluation", "branch"}
 
 
 def train_together(
-    run: RunFile, open_all: Callable[[], Inputs], settings: HostSettings, limit: int | None = None
+    run: RunFile,
+    open_all: Callable[[], Inputs],
+    settings: HostSettings,
+    limit: int | None = None,
+    file: str | None = None,
 ) -> Summary:
     """Train ``run``; return how it ended.
 
@@ -27,6 +32,7 @@ def train_together(
       open_all: opens what it reads.
       settings: how the processes find each other.
       limit: stop after that many steps, with a checkpoint.
+      file: the run file, for messages.
 
     Raises:
       UserError: as :func:`tootsie.train.loop.train`; a process differs from the first; ``out`` is held by another trainer, or
@@ -52,7 +58,19 @@ def train_together(
             note_progress(steps)
             shown.advance(steps)
 
-        return train(run, inputs, shown.tell, limit, advance)
+        with _settings_of(file):
+            return train(run, inputs, shown.tell, limit, advance)
+
+
+@contextlib.contextmanager
+def _settings_of(file: str | None) -> Iterator[None]:
+    """Name the run file in the refusal of a setting, which may come from code that knows only its value."""
+    try:
+        yield
+    except SpecError as error:
+        if error.file is None and (error.field or "").partition(".")[0] in RunFile.model_fields:
+            error.file = file
+        raise
 
 
 def identity_of(run: RunFile, inputs: Inputs, limit: int | None) -> dict[str, Any]:

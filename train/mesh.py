@@ -125,12 +125,17 @@ def mesh_shape(
     shape = MeshShape(replica, fsdp, tensor, sequence)
     written = str(shape)
     if shape.devices != devices:
+        free = settings.replica is None and settings.fsdp is None
+        remedy = "Leave out replica and fsdp: they follow from the devices"
+        if devices % (tensor * sequence):
+            remedy = f"Choose tensor and sequence so that their product divides {devices}"
+            remedy += "" if free else ", and leave out replica and fsdp"
         raise SpecError(
-            f"the mesh needs {shape.devices} devices, there are {devices}",
+            f"the mesh needs {shape.devices:,} devices, there are {devices:,}",
             file=file,
             field="devices",
             value=written,
-            remedy="Leave out replica and fsdp: they follow from the devices",
+            remedy=remedy,
         )
     if replica % slices:
         raise SpecError(

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.train.conftest import FakePlan, FakeSampler
+from tests.train.conftest import FakePlan, FakeSampler, make_inputs, make_run
 from tootsie.datasets.errors import SpecError
 from tootsie.train import checkpoint
 from tootsie.train.export import read_export
 from tootsie.train.host_watch import HostSettings, join
-from tootsie.train.joint_run import identity_of
+from tootsie.train.joint_run import identity_of, train_together
 from tootsie.train.metrics import read_lines
 
 SCRIPT = Path(__file__).with_name("mesh_run.py")
@@ -141,3 +141,9 @@ def test_held_out_rows_of_which_other_tokens_are_priced_are_others(
 def test_settings_that_name_no_processes_are_refused(settings: HostSettings, fault: str) -> None:
     with pytest.raises(SpecError, match=fault):
         join(settings)
+
+
+def test_the_run_file_is_named_where_its_devices_do_not_fit(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "out", devices={"sequence": 16})
+    with pytest.raises(SpecError, match=r"^run\.yaml: devices: the mesh needs 16 devices"):
+        train_together(run, lambda: make_inputs(FakePlan()), HostSettings(False), file="run.yaml")

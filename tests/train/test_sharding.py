@@ -118,6 +118,9 @@ def test_the_mesh_follows_from_the_devices_where_it_is_not_written() -> None:
     assert mesh_shape(MeshSettings(sequence=4), 1024, model_size=4096, tile=16) == MeshShape(4, 64, 1, 4)
     with pytest.raises(SpecError, match="the mesh needs 6 devices, there are 8"):
         mesh_shape(MeshSettings(replica=2, fsdp=3), 8)
+    for settings in (MeshSettings(sequence=16), MeshSettings(sequence=3), MeshSettings(fsdp=2, tensor=16)):
+        with pytest.raises(SpecError, match="tensor and sequence so that their product divides 8"):
+            mesh_shape(settings, 8)
     for settings in (MeshSettings(replica=1), MeshSettings(sequence=512)):
         with pytest.raises(SpecError, match="must not be spread over two"):
             mesh_shape(settings, 512, slices=2)
