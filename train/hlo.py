@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-_BYTES = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s16": 2, "u16": 2, "f32": 4, "s32": 4, "u32": 4}
-_BYTES |= {"f64": 8, "s64": 8, "u64": 8, "token": 0}
-_ARRAY = re.compile(r"([a-z]+[0-9]*)\[([0-9,]*)\]")
+_BITS = {"pred": 8, "token": 0, "opaque": 0}
+"""Of an element, where the dtype's name does not say it, as ``bf16``, ``s4``, ``c64`` and ``f8e4m3fn`` do."""
+_ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([0-9,<=]*)\]")
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = (.*)$")
 _OPCODE = re.compile(r"^ ?([a-z][a-z0-9\-]*)\(")
 _HEADER = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\{\s*$")
-_CALLS = re.compile(r"(?:calls|to_apply|branch_computations)=\{?((?:%[\w.\-]+(?:, )?)+)")
+_CALLS = re.compile(r"(?:calls|to_apply|(?:branch|true|false)_computations?)=\{?((?:%[\w.\-]+(?:, )?)+)")
 
 
 class Instruction(NamedTuple):
@@ -96,14 +96,19 @@ def _closing(text: str, start: int) -> int:
 def arrays(shape: str) -> list[tuple[str, tuple[int, ...]]]:
     """Return dtype and dimensions of each array in a shape's text, a tuple's in order."""
     return [
-        (dtype, tuple(int(size) for size in sizes.split(",") if size))
+        (dtype, tuple(int(size.removeprefix("<=")) for size in sizes.split(",") if size))
         for dtype, sizes in _ARRAY.findall(re.sub(r"\{[^}]*\}", "", shape))
     ]
 
 
 def size_in_bytes(shape: str) -> int:
-    """Return the bytes of all arrays in a shape's text, padding left out."""
-    return sum(_BYTES.get(dtype, 4) * math.prod(sizes) for dtype, sizes in arrays(shape))
+    """Return the bytes of all arrays in a shape's text, padding left out; of a dynamic size, the bound."""
+    return sum(-(-_bits(dtype) * math.prod(sizes) // 8) for dtype, sizes in arrays(shape))
+
+
+def _bits(dtype: str) -> int:
+    named = re.match(r"[a-z]+(\d+)", dtype)
+    return int(named[1]) if named else _BITS[dtype]
 
 
 def executed(program: Program) -> Iterator[tuple[Instruction, dict[str, Instruction], int, bool]]:
@@ -125,8 +130,8 @@ def executed(program: Program) -> Iterator[tuple[Instruction, dict[str, Instruct
 
 def called(instruction: Instruction) -> tuple[str, ...]:
     """Return the names of the computations that an instruction calls; of a loop none."""
-    found = _CALLS.search(instruction.rest)
-    return tuple(re.findall(r"%([\w.\-]+)", found[1])) if found else ()
+    lists = _CALLS.findall(instruction.rest)
+    return tuple(name for names in lists for name in re.findall(r"%([\w.\-]+)", names))
 
 
 def trip_count(program: Program, loop: Instruction) -> int:
@@ -258,7 +263,7 @@ def _first_group(text: str) -> tuple[int, ...]:
 
 def wire_bytes(collective: Collective) -> float:
     """Return the bytes that one device sends in all runs: a ring's, the least there is for each kind."""
-    n = max(2, len(collective.group))
+    n = len(collective.group) or 2  # a group of one exchanges nothing
     part = (n - 1) / n
     per_run = {"all-reduce": 2 * part, "collective-permute": 1.0, "between slices": 1.0}.get(
         collective.kind, part

@@ -96,3 +96,28 @@ def test_iota_groups_may_be_transposed() -> None:
     assert hlo._first_group("replica_groups=[2,4]<=[4,2]T(1,0), x") == (0, 2, 4, 6)
     assert hlo._first_group("replica_groups={{3,1},{0,2}}") == (3, 1)
     assert hlo._first_group("channel_id=1") == ()
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ("bf16[8,4]{1,0:T(8,128)(2,1)}", 64),
+        ("(f8e4m3fn[1024]{0}, pred[3], token[])", 1027),
+        ("s4[3]", 2),
+        ("c64[8]", 64),
+        ("f32[<=8,2]", 64),
+        ("f32[]", 4),
+    ],
+)
+def test_the_size_of_an_array_is_that_of_its_dtype(shape: str, size: int) -> None:
+    assert hlo.size_in_bytes(shape) == size
+
+
+def test_a_group_of_one_exchanges_nothing() -> None:
+    assert hlo.wire_bytes(hlo.Collective("all-gather", 64, (3,), 1, "")) == 0
+    assert hlo.wire_bytes(hlo.Collective("all-reduce", 64, (3,), 1, "")) == 0
+
+
+def test_both_branches_of_a_condition_are_called() -> None:
+    rest = "), true_computation=%yes, false_computation=%no"
+    assert hlo.called(hlo.Instruction("c", "conditional", "f32[]", (), rest)) == ("yes", "no")
