@@ -20,7 +20,6 @@ import errno
 import functools
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -196,7 +195,7 @@ def make_pipeline(options: PipelineOptions) -> Pipeline:
     if options.view_as(DirectOptions).direct_running_mode == "multi_processing":
         server = fork_server.current()
         command = (
-            f"exec {shlex.quote(sys.executable)} -m tootsie.datasets.beam_worker"
+            fork_server.worker_command(sys.executable, "-m", "tootsie.datasets.beam_worker")
             if server is None
             else server.command
         )

@@ -71,9 +71,12 @@ class ForkServer:
         """What a shell gets a worker with."""
         client = Path(__file__).with_name("fork_client.py")
         # Nothing but the standard library: it starts within milliseconds.
-        return (
-            f"exec {shlex.quote(sys.executable)} -S -E {shlex.quote(str(client))} {shlex.quote(self.address)}"
-        )
+        return worker_command(sys.executable, "-S", "-E", str(client), self.address)
+
+
+def worker_command(*words: str) -> str:
+    """Return a shell's command for a worker. Ctrl-C goes to the command, which ends its workers, however far they have come."""
+    return f"trap '' INT; exec {shlex.join(words)}"
 
 
 _current: contextvars.ContextVar[ForkServer | None] = contextvars.ContextVar("fork server", default=None)

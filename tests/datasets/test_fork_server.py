@@ -5,6 +5,7 @@ import functools
 import importlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -109,6 +110,22 @@ def test_what_does_not_belong_to_the_user_is_refused(monkeypatch: pytest.MonkeyP
         with theirs:
             fork_server._serve(theirs, theirs)
         assert ours.recv(1) == b""
+
+
+def test_ctrl_c_is_not_for_whoever_waits_for_a_worker() -> None:
+    address = f"tootsie-test-{os.getpid()}"
+    listener = fork_server._listen(address)
+    assert listener is not None
+    with listener, subprocess.Popen(["true"], stdin=subprocess.PIPE) as process:
+        command = fork_server.ForkServer(process, address).command
+        with subprocess.Popen(command, shell=True, stderr=subprocess.PIPE) as client:
+            connection, _ = listener.accept()
+            with connection:
+                assert fork_server._message(connection.recv)
+                client.send_signal(signal.SIGINT)
+                connection.sendall(b"F0")
+            _, stderr = client.communicate()
+    assert (client.returncode, stderr) == (0, b"")
 
 
 def test_no_client_ends_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
