@@ -173,7 +173,10 @@ def precompile_command(
     slices: Annotated[int, typer.Option(min=1, help="How many of them.")] = 1,
     search: Annotated[
         bool,
-        typer.Option("--search", help="Try what to compute again and how many rows at a time until it fits."),
+        typer.Option(
+            "--search",
+            help="Try what to compute again, how many rows at a time, then tensor and sequence, until it fits.",
+        ),
     ] = False,
     phase: Annotated[list[str] | None, typer.Option(help="Only these phases; give it once or more.")] = None,
 ) -> None:

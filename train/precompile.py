@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -19,11 +20,11 @@ from tootsie.train.chips import Chip
 from tootsie.train.device_settings import DeviceSettings
 from tootsie.train.devices import Computation, plan_computation
 from tootsie.train.floor import Floor, floor
-from tootsie.train.mesh import AXES, TPU_TILE, MeshShape, mesh_shape
+from tootsie.train.mesh import AXES, TPU_TILE, MeshShape, check_length, check_mesh, mesh_shape
 from tootsie.train.model import build
 from tootsie.train.optimizer import StepSettings
 from tootsie.train.remat import Remat
-from tootsie.train.sharding import ROWS, replicated_leaves, shape_of
+from tootsie.train.sharding import ROWS, check_batch, replicated_leaves, shape_of
 from tootsie.train.step import Rows, make_init, make_update, microbatches, state_shapes
 from tootsie.train.timeline import Timeline, simulate
 
@@ -202,11 +203,14 @@ def _does_not_fit(message: str, chip: Chip, settings: DeviceSettings) -> DoesNot
     found = re.search(r"Used ([0-9.]+[KMGT]) of ([0-9.]+[KMGT])", message) or re.search(
         r"temporaries \(([0-9.]+[KMGT])\) exceeds available HBM \(([0-9.]+[KMGT])\)", message
     )
+    divided = "".join(
+        f", {name} {n}" for name in ("tensor", "sequence") if (n := getattr(settings, name)) > 1
+    )
     needed = f"{found[1]}iB of {found[2]}iB" if found else message.splitlines()[0][:200]
     return DoesNotFitError(
         f"the step does not fit a {chip.name} chip",
         field="devices",
-        value=f"{needed}; remat {settings.remat.value}, rows_per_device {settings.rows_per_device}",
+        value=f"{needed}; remat {settings.remat.value}, rows_per_device {settings.rows_per_device}{divided}",
         remedy="Choose another remat, fewer rows_per_device or a larger topology; --search tries them",
     )
 
@@ -223,20 +227,55 @@ def candidates(
       shape: batch and length.
       chip: what it is to run on.
     """
+    return [chosen for _, chosen in _timed(settings, architecture, mesh, shape, chip)]
+
+
+def _timed(
+    settings: DeviceSettings, architecture: Architecture, mesh: MeshShape, shape: Shape, chip: Chip
+) -> list[tuple[float, DeviceSettings]]:
+    """Return the candidates of one mesh, each with the seconds of its floor, in their order."""
     rows = shape.batch_size // mesh.row_shards
+    timed: list[tuple[float, DeviceSettings]] = []
+    for parts in (parts for parts in range(1, rows + 1) if rows % parts == 0):
+        for policy in (Remat.PROJECTIONS, Remat.ATTENTION, Remat.BLOCK):
+            least = floor(architecture, mesh, *shape, policy, parts, False, gradient_bytes=4)
+            seconds = least.flops / chip.peak + (least.bytes - least.replica_bytes) / chip.interconnect
+            chosen = settings.model_copy(update={"remat": policy, "rows_per_device": rows // parts})
+            timed.append((seconds, chosen))
+    return sorted(timed, key=lambda each: each[0])
 
-    def seconds(chosen: DeviceSettings) -> float:
-        parts = microbatches(rows, chosen.rows_per_device)
-        least = floor(architecture, mesh, *shape, chosen.remat, parts, False, gradient_bytes=4)
-        return least.flops / chip.peak + (least.bytes - least.replica_bytes) / chip.interconnect
 
-    tried = [
-        settings.model_copy(update={"remat": policy, "rows_per_device": rows // parts})
-        for parts in range(1, rows + 1)
-        if rows % parts == 0
-        for policy in (Remat.PROJECTIONS, Remat.ATTENTION, Remat.BLOCK)
-    ]
-    return sorted(tried, key=seconds)
+DIVISORS = (1, 2, 4, 8)
+"""Sizes of ``tensor`` and ``sequence`` that a search tries."""
+
+
+def further_candidates(
+    settings: DeviceSettings,
+    architecture: Architecture,
+    devices: int,
+    slices: int,
+    shape: Shape,
+    chip: Chip,
+) -> list[DeviceSettings]:
+    """Return what to try where nothing fits by rows alone: layers or rows divided as well, fastest floor first.
+
+    Nothing, where the run file says how the devices are divided.
+    """
+    if settings.replica or settings.fsdp or settings.tensor > 1 or settings.sequence > 1:
+        return []
+    timed: list[tuple[float, DeviceSettings]] = []
+    for tensor, sequence in itertools.product(DIVISORS, DIVISORS):
+        divided = settings.model_copy(update={"tensor": tensor, "sequence": sequence})
+        try:
+            mesh = mesh_shape(divided, devices, slices, None, architecture.model_size, TPU_TILE)
+            check_mesh(mesh, architecture)
+            check_length(shape.length, mesh)
+            check_batch(shape.batch_size, mesh)
+        except SpecError:
+            continue
+        if (tensor, sequence) != (1, 1):
+            timed += _timed(divided, architecture, mesh, shape, chip)
+    return [chosen for _, chosen in sorted(timed, key=lambda each: each[0])]
 
 
 def precompile(
@@ -262,7 +301,7 @@ def precompile(
       bos_id: the token that begins every document and is not scored, or ``None``.
       topology: of one slice, such as ``v5e:16x16``.
       slices: how many of them.
-      search: try policies until one fits, instead of what ``settings`` says.
+      search: try policies, then other meshes, until one fits, instead of what ``settings`` says.
       tell: takes one line.
       file: the run file, for messages.
       only: names of phases; absent = all.
@@ -287,7 +326,11 @@ def precompile(
             continue
         mesh = mesh_shape(settings, len(devices), slices, file, architecture.model_size, TPU_TILE)
         fault: DoesNotFitError | None = None
-        for chosen in candidates(settings, architecture, mesh, shape, chip):
+        by_rows = candidates(settings, architecture, mesh, shape, chip)
+        divided = further_candidates(settings, architecture, len(devices), slices, shape, chip)
+        if shape.batch_size % mesh.row_shards:  # refused, unless there is another way
+            by_rows = [] if divided else [settings]
+        for chosen in (*by_rows, *divided):
             try:
                 yield names, attempt(shape, chosen)
                 break

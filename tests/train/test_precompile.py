@@ -13,7 +13,7 @@ from tootsie.train.architecture import PRESETS, flops_per_token, parameter_count
 from tootsie.train.device_settings import DeviceSettings
 from tootsie.train.floor import floor, layer_matrices
 from tootsie.train.mesh import MeshShape
-from tootsie.train.precompile import Shape, _does_not_fit, axis_of, candidates, shapes_of
+from tootsie.train.precompile import Shape, _does_not_fit, axis_of, candidates, further_candidates, shapes_of
 from tootsie.train.remat import Remat
 
 LLAMA = PRESETS["llama3.1-8b"]
@@ -68,6 +68,14 @@ def test_groups_are_named_by_the_axes_they_run_along() -> None:
     assert axis_of((0, 1), divided) == "sequence"
     assert axis_of((0, 2), divided) == "tensor"
     assert axis_of((0, 1, 4, 5, 8, 9, 12, 13), divided) == "fsdp and sequence"
+
+
+def test_where_rows_are_too_few_a_search_divides_layers_or_rows() -> None:
+    chip, shape = chips.CHIPS["v5e"], Shape(128, 32_768)
+    tried = further_candidates(DeviceSettings(), LLAMA, 512, 2, shape, chip)
+    assert {(one.tensor, one.sequence) for one in tried} >= {(1, 4), (4, 1), (2, 2)}
+    assert all(one.tensor * one.sequence >= 4 for one in tried)  # 128 rows leave four chips to each
+    assert further_candidates(DeviceSettings(fsdp=64, sequence=4), LLAMA, 512, 2, shape, chip) == []
 
 
 def test_a_search_begins_with_what_would_be_fastest() -> None:
