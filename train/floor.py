@@ -101,9 +101,8 @@ def floor(
         fsdp_bytes=microbatches * part * (gathers + scatters),
         replica_bytes=2 * (mesh.replica - 1) / mesh.replica * 4 * parameter_count(a) / shards,
         tensor_bytes=sums * (a.layers * (5 if remat is Remat.BLOCK else 4) + 3),
-        sequence_bytes=a.layers
-        * keys_values
-        * (2 * 2 + gradient_bytes),  # forward and again backward in bfloat16
+        # In bfloat16 forward and again backward.
+        sequence_bytes=a.layers * keys_values * (2 * 2 + gradient_bytes),
     )
 
 

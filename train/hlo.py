@@ -277,15 +277,6 @@ def cycles_of(instruction: Instruction) -> int | None:
     return int(found[1]) if found else None
 
 
-def estimated_cycles(program: Program) -> int:
-    """Return the sum of the TPU compiler's estimates for its own instructions; 0 where it gives none."""
-    return sum(
-        times * (cycles_of(instruction) or 0)
-        for instruction, _, times, fused in executed(program)
-        if not fused
-    )
-
-
 def splash_query(
     instruction: Instruction, computation: dict[str, Instruction]
 ) -> tuple[str, tuple[int, ...]] | None:

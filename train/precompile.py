@@ -24,7 +24,7 @@ from tootsie.train.mesh import AXES, TPU_TILE, MeshShape, check_length, check_me
 from tootsie.train.model import build
 from tootsie.train.optimizer import StepSettings
 from tootsie.train.remat import Remat
-from tootsie.train.sharding import ROWS, check_batch, replicated_leaves, shape_of
+from tootsie.train.sharding import ROWS, replicated_leaves, shape_of
 from tootsie.train.step import Rows, make_init, make_update, microbatches, state_shapes
 from tootsie.train.timeline import Timeline, simulate
 
@@ -74,6 +74,10 @@ class Compiled(NamedTuple):
     def mfu(self, seconds: float) -> float:
         """Model FLOPs (nothing computed again, causal attention halved) ÷ dense bfloat16 peak × time."""
         return self.floor.model_flops / (self.chip.peak * seconds)
+
+    def mfu_of_all_pairs(self, seconds: float) -> float:
+        """MFU with attention counted over all pairs, as MaxText does: twice the causal one's."""
+        return (self.floor.model_flops + self.floor.attention_flops) / (self.chip.peak * seconds)
 
 
 class DoesNotFitError(SpecError):
@@ -233,10 +237,10 @@ def candidates(
 def _timed(
     settings: DeviceSettings, architecture: Architecture, mesh: MeshShape, shape: Shape, chip: Chip
 ) -> list[tuple[float, DeviceSettings]]:
-    """Return the candidates of one mesh, each with the seconds of its floor, in their order."""
-    rows = shape.batch_size // mesh.row_shards
+    """Return the candidates of one mesh, each with the seconds of its floor, in their order; none where rows do not divide."""
+    rows, odd = divmod(shape.batch_size, mesh.row_shards)
     timed: list[tuple[float, DeviceSettings]] = []
-    for parts in (parts for parts in range(1, rows + 1) if rows % parts == 0):
+    for parts in [] if odd else [parts for parts in range(1, rows + 1) if rows % parts == 0]:
         for policy in (Remat.PROJECTIONS, Remat.ATTENTION, Remat.BLOCK):
             least = floor(architecture, mesh, *shape, policy, parts, False, gradient_bytes=4)
             seconds = least.flops / chip.peak + (least.bytes - least.replica_bytes) / chip.interconnect
@@ -270,7 +274,6 @@ def further_candidates(
             mesh = mesh_shape(divided, devices, slices, None, architecture.model_size, TPU_TILE)
             check_mesh(mesh, architecture)
             check_length(shape.length, mesh)
-            check_batch(shape.batch_size, mesh)
         except SpecError:
             continue
         if (tensor, sequence) != (1, 1):
@@ -328,9 +331,7 @@ def precompile(
         fault: DoesNotFitError | None = None
         by_rows = candidates(settings, architecture, mesh, shape, chip)
         divided = further_candidates(settings, architecture, len(devices), slices, shape, chip)
-        if shape.batch_size % mesh.row_shards:  # refused, unless there is another way
-            by_rows = [] if divided else [settings]
-        for chosen in (*by_rows, *divided):
+        for chosen in [*by_rows, *divided] or [settings]:  # which says what does not divide
             try:
                 yield names, attempt(shape, chosen)
                 break

@@ -47,7 +47,8 @@ def lines_of(phases: list[str], program: Compiled) -> list[str]:
     lines += [
         f"  attention: {', '.join(program.kernels) or 'no kernel in the program'}",
         f"  large leaves whole on every chip: {', '.join(program.replicated) or 'none'}",
-        f"  predicted step: {step.seconds:.2f} s, MFU {program.mfu(step.seconds):.0%}, "
+        f"  predicted step: {step.seconds:.2f} s, MFU {program.mfu(step.seconds):.0%} "
+        f"({program.mfu_of_all_pairs(step.seconds):.0%} with attention over all pairs), "
         f"{tokens / step.seconds:,.0f} tokens/s a chip",
         f"    work {step.work:.2f} s: {_parts(step.parts)}; at peak {program.flops / chip.peak:.2f} s",
         f"    waiting {sum(step.waits.values()):.2f} s: {_parts(step.waits)}; exchanges in all "
